@@ -1,0 +1,1 @@
+"""Algorithms on trees and sequence forms: CFR, knowledge, subgames, search."""

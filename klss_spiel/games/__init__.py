@@ -1,0 +1,1 @@
+"""Games registered in OpenSpiel on import."""

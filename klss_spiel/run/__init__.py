@@ -1,0 +1,1 @@
+"""Command-line binaries: flags, a frozen configuration, a pure run, rows."""
