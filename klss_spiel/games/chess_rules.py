@@ -1,0 +1,504 @@
+"""Rules of chess on a board of any width and height up to 8x8, in plain Python.
+
+Everything here is a pure function of immutable values. Two sets of moves are
+offered, because the games built on top need different ones:
+
+* `pseudo_legal_moves`: how the pieces move, ignoring check. These are the moves
+  of dark chess, where a king may be left, walk or castle into attack, and may be
+  captured (Obscuro, appendix A; ZS21, appendix B.1).
+* `legal_moves`: the moves of ordinary chess, which Kriegspiel plays.
+
+Squares are numbered rank by rank from White's left corner, square = rank * width
++ file, so a1 is 0:
+
+    4x3 board      8  9 10 11     a3 b3 c3 d3
+                   4  5  6  7     a2 b2 c2 d2
+                   0  1  2  3     a1 b1 c1 d1
+
+Pieces are small integers: EMPTY = 0, White's pawn, knight, bishop, rook, queen,
+king are 1 to 6, and a black piece is the white one plus 8.
+
+Decisions for boards other than 8x8, none of which changes anything on 8x8:
+
+* A pawn on its second rank may step twice if the board has at least five ranks
+  (with four it would promote, with three leave the board).
+* Castling joins the king and the rook in a corner of the same rank. The king
+  moves two squares towards it, the rook to the square the king crossed. King and
+  rook start at least three files apart.
+* A pawn promotes to knight, bishop, rook or queen on the last rank.
+* The long diagonal through a square is the one with more squares; if both have
+  as many, the rising one (parallel to a1-b2).
+
+The compiled kernels on arrays of packed positions are tested against this module.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+WHITE: Final = 0
+BLACK: Final = 1
+
+EMPTY: Final = 0
+PAWN: Final = 1
+KNIGHT: Final = 2
+BISHOP: Final = 3
+ROOK: Final = 4
+QUEEN: Final = 5
+KING: Final = 6
+BLACK_OFFSET: Final = 8
+KIND_MASK: Final = 7
+PROMOTIONS: Final = (QUEEN, ROOK, BISHOP, KNIGHT)
+NO_PROMOTION: Final = 0
+
+MAX_SIDE: Final = 8
+MIN_SIDE: Final = 3
+FIFTY_MOVES: Final = 100  # plies without a capture or pawn move after which the game is drawn
+
+# Castling rights, one bit each: towards the last file ("K") and the first ("Q").
+WHITE_LAST_FILE: Final = 1
+WHITE_FIRST_FILE: Final = 2
+BLACK_LAST_FILE: Final = 4
+BLACK_FIRST_FILE: Final = 8
+NO_CASTLING: Final = 0
+
+# (file step, rank step); opposite directions are adjacent so that i ^ 1 reverses i.
+_ROOK_STEPS: Final = ((0, 1), (0, -1), (1, 0), (-1, 0))
+_BISHOP_STEPS: Final = ((1, 1), (-1, -1), (1, -1), (-1, 1))
+_STEPS: Final = _ROOK_STEPS + _BISHOP_STEPS
+_KNIGHT_JUMPS: Final = tuple(
+    (files, ranks) for files in (-2, -1, 1, 2) for ranks in (-2, -1, 1, 2) if files**2 != ranks**2
+)
+_SLIDES: Final = {BISHOP: range(4, 8), ROOK: range(0, 4), QUEEN: range(0, 8)}
+
+
+class CheckDirection(enum.IntFlag):
+    """Where a check comes from, as the umpire of Kriegspiel announces it."""
+
+    VERTICAL = 1
+    HORIZONTAL = 2
+    LONG_DIAGONAL = 4
+    SHORT_DIAGONAL = 8
+    KNIGHT = 16
+
+
+NO_CHECK: Final = CheckDirection(0)
+
+
+class Move(NamedTuple):
+    """A move from one square to another.
+
+    Castling is the king's move of two squares; en passant the pawn's own move.
+    """
+
+    source: int
+    target: int
+    promotion: int = NO_PROMOTION  # kind of the new piece (no colour)
+
+
+class Position(NamedTuple):
+    """A position with everything the future moves depend on, except repetitions.
+
+    Attributes:
+        width: files of the board.
+        height: ranks of the board.
+        squares: [width * height] piece code of each square.
+        side: colour to move.
+        castling: set of the castling right bits.
+        en_passant: square a pawn of `side` can capture en passant onto, or None.
+            It is set only if such a pawn stands ready: a double step that nobody
+            can answer leaves no trace.
+        halfmove_clock: plies since the last capture or pawn move.
+        fullmove_number: number of the current move, counted from 1.
+    """
+
+    width: int
+    height: int
+    squares: bytes
+    side: int
+    castling: int
+    en_passant: int | None
+    halfmove_clock: int
+    fullmove_number: int
+
+    def __copy__(self) -> Position:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Position:
+        # OpenSpiel deep-copies the attributes of a Python state with every clone.
+        return self
+
+
+class Geometry(NamedTuple):
+    """Tables of a board size; `geometry(width, height)` makes and caches them.
+
+    Attributes:
+        rays: [square][direction] squares met walking that way, nearest first.
+        knight: [square] targets of a knight.
+        king: [square] targets of a king, without castling.
+        pawn_captures: [colour][square] squares a pawn attacks.
+        pawn_steps: [colour][square] squares straight ahead of a pawn, one or two.
+        last_rank: [colour] rank on which that colour's pawns promote.
+        long_rising: [square] whether the rising diagonal is the long one.
+        corners: right bit -> the rook's square.
+        lost_rights: [square] rights that end when anything leaves or enters it.
+    """
+
+    width: int
+    height: int
+    rays: tuple[tuple[tuple[int, ...], ...], ...]
+    knight: tuple[tuple[int, ...], ...]
+    king: tuple[tuple[int, ...], ...]
+    pawn_captures: tuple[tuple[tuple[int, ...], ...], ...]
+    pawn_steps: tuple[tuple[tuple[int, ...], ...], ...]
+    last_rank: tuple[int, int]
+    long_rising: tuple[bool, ...]
+    corners: dict[int, int]
+    lost_rights: tuple[int, ...]
+
+
+def has_double_step(height: int) -> bool:
+    """Whether pawns may step twice from their second rank on boards this high."""
+    return height >= 5
+
+
+@functools.cache
+def geometry(width: int, height: int) -> Geometry:
+    """Tables of the board with `width` files and `height` ranks."""
+    if not (MIN_SIDE <= width <= MAX_SIDE and MIN_SIDE <= height <= MAX_SIDE):
+        raise ValueError(
+            f"expected a board of {MIN_SIDE}x{MIN_SIDE} to {MAX_SIDE}x{MAX_SIDE} squares, "
+            f"got {width} files and {height} ranks"
+        )
+    squares = range(width * height)
+
+    def step(square: int, files: int, ranks: int) -> int | None:
+        file, rank = square % width + files, square // width + ranks
+        return rank * width + file if 0 <= file < width and 0 <= rank < height else None
+
+    def ray(square: int, files: int, ranks: int) -> Iterator[int]:
+        reached = step(square, files, ranks)
+        while reached is not None:
+            yield reached
+            reached = step(reached, files, ranks)
+
+    def jumps(square: int, offsets: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+        return tuple(s for s in (step(square, *offset) for offset in offsets) if s is not None)
+
+    def pawn_path(square: int, forward: int, home: int) -> tuple[int, ...]:
+        doubles = square // width == home and has_double_step(height)
+        return tuple(ray(square, 0, forward))[: 2 if doubles else 1]
+
+    rays = tuple(tuple(tuple(ray(s, *d)) for d in _STEPS) for s in squares)
+    corners = {
+        WHITE_LAST_FILE: width - 1,
+        WHITE_FIRST_FILE: 0,
+        BLACK_LAST_FILE: width * height - 1,
+        BLACK_FIRST_FILE: width * (height - 1),
+    }
+    return Geometry(
+        width=width,
+        height=height,
+        rays=rays,
+        knight=tuple(jumps(s, _KNIGHT_JUMPS) for s in squares),
+        king=tuple(jumps(s, _STEPS) for s in squares),
+        pawn_captures=(
+            tuple(jumps(s, ((-1, 1), (1, 1))) for s in squares),
+            tuple(jumps(s, ((-1, -1), (1, -1))) for s in squares),
+        ),
+        pawn_steps=(
+            tuple(pawn_path(s, 1, 1) for s in squares),
+            tuple(pawn_path(s, -1, height - 2) for s in squares),
+        ),
+        last_rank=(height - 1, 0),
+        long_rising=tuple(len(r[4]) + len(r[5]) >= len(r[6]) + len(r[7]) for r in rays),
+        corners=corners,
+        lost_rights=tuple(
+            sum(right for right, corner in corners.items() if corner == s) for s in squares
+        ),
+    )
+
+
+def piece(kind: int, colour: int) -> int:
+    """Code of a piece of this kind and colour."""
+    return kind + BLACK_OFFSET * colour
+
+
+def kind_of(code: int) -> int:
+    """Kind of a piece, without its colour; EMPTY for an empty square."""
+    return code & KIND_MASK
+
+
+def is_own(code: int, colour: int) -> bool:
+    """Whether the code is a piece of that colour."""
+    return code != EMPTY and code >> 3 == colour
+
+
+def king_square(position: Position, colour: int) -> int | None:
+    """Square of that colour's king, or None if it has been captured."""
+    square = position.squares.find(piece(KING, colour))
+    return square if square >= 0 else None
+
+
+def rights_of(colour: int) -> int:
+    """Both castling right bits of a colour."""
+    return (WHITE_LAST_FILE | WHITE_FIRST_FILE) << 2 * colour
+
+
+def castling_moves(position: Position, colour: int) -> Iterator[Move]:
+    """King's moves that castle: the right is there and nothing stands between."""
+    king = king_square(position, colour)
+    if king is None or not position.castling & rights_of(colour):
+        return
+    for right, corner in geometry(position.width, position.height).corners.items():
+        if position.castling & rights_of(colour) & right:
+            between = range(min(king, corner) + 1, max(king, corner))
+            if all(position.squares[s] == EMPTY for s in between):
+                yield Move(king, king + 2 if corner > king else king - 2)
+
+
+def _pawn_moves(position: Position, table: Geometry, square: int, colour: int) -> Iterator[Move]:
+    squares = position.squares
+    targets = []
+    for ahead in table.pawn_steps[colour][square]:
+        if squares[ahead] != EMPTY:
+            break
+        targets.append(ahead)
+    en_passant = position.en_passant if colour == position.side else None
+    for capture in table.pawn_captures[colour][square]:
+        if is_own(squares[capture], 1 - colour) or capture == en_passant:
+            targets.append(capture)
+    for target in targets:
+        if target // table.width == table.last_rank[colour]:
+            for kind in PROMOTIONS:
+                yield Move(square, target, kind)
+        else:
+            yield Move(square, target)
+
+
+def moves_of(position: Position, colour: int) -> Iterator[Move]:
+    """Pseudo-legal moves of a colour as if it were to move (en passant only if it is)."""
+    table = geometry(position.width, position.height)
+    squares = position.squares
+    own = colour * BLACK_OFFSET
+    for square, code in enumerate(squares):
+        kind = code - own
+        if kind < PAWN or kind > KING:
+            continue
+        if kind == PAWN:
+            yield from _pawn_moves(position, table, square, colour)
+        elif kind in _SLIDES:
+            for direction in _SLIDES[kind]:
+                for target in table.rays[square][direction]:
+                    met = squares[target]
+                    if met == EMPTY:
+                        yield Move(square, target)
+                        continue
+                    if met >> 3 != colour:
+                        yield Move(square, target)
+                    break
+        else:
+            for target in (table.knight if kind == KNIGHT else table.king)[square]:
+                if not is_own(squares[target], colour):
+                    yield Move(square, target)
+    yield from castling_moves(position, colour)
+
+
+def pseudo_legal_moves(position: Position) -> list[Move]:
+    """All moves of the side to move, ignoring check; none without a king."""
+    if king_square(position, WHITE) is None or king_square(position, BLACK) is None:
+        return []
+    return list(moves_of(position, position.side))
+
+
+def attackers(position: Position, square: int, colour: int) -> list[int]:
+    """Squares of that colour's pieces that attack `square` (whatever stands there)."""
+    table = geometry(position.width, position.height)
+    squares = position.squares
+    found = [s for s in table.knight[square] if squares[s] == piece(KNIGHT, colour)]
+    found += [s for s in table.king[square] if squares[s] == piece(KING, colour)]
+    # A pawn attacks `square` from where an enemy pawn on `square` would capture.
+    found += [
+        s for s in table.pawn_captures[1 - colour][square] if squares[s] == piece(PAWN, colour)
+    ]
+    for direction, ray in enumerate(table.rays[square]):
+        sliders = (piece(QUEEN, colour), piece(ROOK if direction < 4 else BISHOP, colour))
+        for met in ray:
+            if squares[met] != EMPTY:
+                if squares[met] in sliders:
+                    found.append(met)
+                break
+    return found
+
+
+def in_check(position: Position, colour: int) -> bool:
+    """Whether that colour's king is attacked; False without a king."""
+    king = king_square(position, colour)
+    return king is not None and bool(attackers(position, king, 1 - colour))
+
+
+def check_directions(position: Position, colour: int) -> CheckDirection:
+    """All directions from which that colour's king is in check, NO_CHECK if it is not."""
+    king = king_square(position, colour)
+    if king is None:
+        return NO_CHECK
+    table = geometry(position.width, position.height)
+    found = NO_CHECK
+    for source in attackers(position, king, 1 - colour):
+        files = source % table.width - king % table.width
+        ranks = source // table.width - king // table.width
+        if kind_of(position.squares[source]) == KNIGHT:
+            found |= CheckDirection.KNIGHT
+        elif files == 0:
+            found |= CheckDirection.VERTICAL
+        elif ranks == 0:
+            found |= CheckDirection.HORIZONTAL
+        elif (files == ranks) == table.long_rising[king]:
+            found |= CheckDirection.LONG_DIAGONAL
+        else:
+            found |= CheckDirection.SHORT_DIAGONAL
+    return found
+
+
+def is_castling(position: Position, move: Move) -> bool:
+    """Whether the move is castling: a king's move of two files."""
+    return (
+        kind_of(position.squares[move.source]) == KING
+        and abs(move.target - move.source) == 2
+        and move.source // position.width == move.target // position.width
+    )
+
+
+def captured_square(position: Position, move: Move) -> int | None:
+    """Square of the piece that the move captures, or None."""
+    if position.squares[move.target] != EMPTY:
+        return move.target
+    if kind_of(position.squares[move.source]) == PAWN and move.target == position.en_passant:
+        return en_passant_victim(position)
+    return None
+
+
+def en_passant_victim(position: Position) -> int | None:
+    """Square of the pawn that can be captured en passant, or None."""
+    if position.en_passant is None:
+        return None
+    behind = -position.width if position.side == WHITE else position.width
+    return position.en_passant + behind
+
+
+def apply_move(position: Position, move: Move) -> Position:
+    """The position after a move of the side to move, which must be pseudo-legal."""
+    table = geometry(position.width, position.height)
+    side = position.side
+    source, target, promotion = move
+    moved = position.squares[source]
+    is_pawn = kind_of(moved) == PAWN
+    captured = captured_square(position, move)
+    squares = bytearray(position.squares)
+    if captured is not None:
+        squares[captured] = EMPTY
+    if is_castling(position, move):
+        on_right = target > source
+        rank_start = source - source % table.width
+        corner = rank_start + table.width - 1 if on_right else rank_start
+        squares[(source + target) // 2] = squares[corner]
+        squares[corner] = EMPTY
+    squares[source] = EMPTY
+    squares[target] = piece(promotion, side) if promotion else moved
+    castling = position.castling & ~(table.lost_rights[source] | table.lost_rights[target])
+    if kind_of(moved) == KING:
+        castling &= ~rights_of(side)
+    if kind_of(position.squares[target]) == KING:
+        castling &= ~rights_of(1 - side)
+    return Position(
+        width=table.width,
+        height=table.height,
+        squares=bytes(squares),
+        side=1 - side,
+        castling=castling,
+        en_passant=_en_passant_after(table, squares, move, side) if is_pawn else None,
+        halfmove_clock=0 if is_pawn or captured is not None else position.halfmove_clock + 1,
+        fullmove_number=position.fullmove_number + (side == BLACK),
+    )
+
+
+def _en_passant_after(table: Geometry, squares: bytearray, move: Move, side: int) -> int | None:
+    """Square passed over by a double step if an enemy pawn can capture onto it."""
+    if abs(move.target - move.source) != 2 * table.width:
+        return None
+    passed = (move.source + move.target) // 2
+    ready = (squares[s] == piece(PAWN, 1 - side) for s in table.pawn_captures[side][passed])
+    return passed if any(ready) else None
+
+
+def is_legal(position: Position, move: Move) -> bool:
+    """Whether a pseudo-legal move obeys the rules of check."""
+    side = position.side
+    if is_castling(position, move):
+        path = (move.source, (move.source + move.target) // 2)
+        if any(attackers(position, square, 1 - side) for square in path):
+            return False
+    return not in_check(apply_move(position, move), side)
+
+
+def legal_moves(position: Position) -> list[Move]:
+    """Moves of ordinary chess: the king may not be left, walk or castle into attack."""
+    return [move for move in pseudo_legal_moves(position) if is_legal(position, move)]
+
+
+def visible_squares(position: Position, colour: int) -> int:
+    """Squares a player of dark chess sees, as a bit set (bit = square).
+
+    Own pieces, every square one of them can move to, and the pawn that can be
+    captured en passant (Obscuro, appendix A). What blocks a pawn stays unseen. A
+    player sees the same whoever is to move, except for en passant.
+    """
+    seen = 0
+    for square, code in enumerate(position.squares):
+        if is_own(code, colour):
+            seen |= 1 << square
+    for move in moves_of(position, colour):
+        seen |= 1 << move.target
+    victim = en_passant_victim(position)
+    if victim is not None and colour == position.side:
+        seen |= 1 << victim
+    return seen
+
+
+def squares_in(mask: int) -> list[int]:
+    """Squares of a bit set, in increasing order."""
+    return [square for square in range(mask.bit_length()) if mask >> square & 1]
+
+
+class RepetitionKey(NamedTuple):
+    """What must be equal for a position to count as repeated."""
+
+    squares: bytes
+    side: int
+    castling: int
+    en_passant: int | None
+
+
+def repetition_key(position: Position) -> RepetitionKey:
+    """The part of a position that repetition compares; both clocks are left out."""
+    return RepetitionKey(position.squares, position.side, position.castling, position.en_passant)
+
+
+def perft(position: Position, depth: int, legal: bool = True) -> int:
+    """Number of move sequences of the given length: the usual test of move generators.
+
+    Args:
+        position: where to start.
+        depth: length of the sequences in plies.
+        legal: count ordinary chess; otherwise dark chess, where a sequence ends
+            when a king is captured.
+    """
+    if depth == 0:
+        return 1
+    moves = legal_moves(position) if legal else pseudo_legal_moves(position)
+    if depth == 1:
+        return len(moves)
+    return sum(perft(apply_move(position, move), depth - 1, legal) for move in moves)
