@@ -1,1 +1,4 @@
 """Games registered in OpenSpiel on import."""
+
+from klss_spiel.games import n_matching_pennies as n_matching_pennies
+from klss_spiel.games import worked_examples as worked_examples
