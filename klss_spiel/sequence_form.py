@@ -1,0 +1,263 @@
+"""Two-player zero-sum games as bilinear games over two treeplexes.
+
+A game of perfect recall is max over x, min over y of x' A y, where x and y are
+realization plans: vectors over the sequences of player 0 and of player 1 (Koller,
+Megiddo and von Stengel 1994). The gadget games of subgame solving have the same
+form, with their alternate payoffs as further entries of A (the matrix B of ZS21,
+appendix C), so one solver of each kind serves them all.
+
+Shapes: I decision infosets and S sequences of one player, E payoff entries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree, IntArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TreeplexLevel:
+    """The decision infosets of one player that follow equally many own decisions.
+
+    Attributes:
+      infosets: [L] indices into the treeplex's infosets.
+      sequences: [M] their sequences, infoset by infoset.
+      starts: [L] where each infoset's sequences start within `sequences`.
+      owner: [M] index into `infosets` of each sequence.
+      parents: [L] the sequence each infoset follows.
+    """
+
+    infosets: IntArray
+    sequences: IntArray
+    starts: IntArray
+    owner: IntArray
+    parents: IntArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Treeplex:
+    """The strategies of one player: decision infosets and the sequences they own.
+
+    Attributes:
+      parent_sequence: [I] the sequence each infoset follows. Infosets come after
+        the infoset that owns their parent sequence.
+      first_sequence: [I] the infoset's sequences are first_sequence + [0, num_actions).
+      num_actions: [I] positive.
+      num_sequences: S; sequence 0 is the empty one.
+    """
+
+    parent_sequence: IntArray
+    first_sequence: IntArray
+    num_actions: IntArray
+    num_sequences: int
+
+    @property
+    def num_infosets(self) -> int:
+        """I."""
+        return len(self.parent_sequence)
+
+    @functools.cached_property
+    def sequence_infoset(self) -> IntArray:
+        """[S] decision infoset of each sequence; -1 for the empty sequence."""
+        owner = np.full(self.num_sequences, -1, dtype=np.int32)
+        indices = np.arange(self.num_infosets, dtype=np.int32)
+        owner[_ranges(self.first_sequence, self.num_actions)] = np.repeat(indices, self.num_actions)
+        return owner
+
+    @functools.cached_property
+    def infoset_level(self) -> IntArray:
+        """[I] number of own decisions before each infoset."""
+        level = np.zeros(self.num_infosets, dtype=np.int32)
+        before = self.sequence_infoset[self.parent_sequence]
+        # Every pass settles at least one more level.
+        while True:
+            updated = np.where(before >= 0, level[before] + 1, 0).astype(np.int32)
+            if np.array_equal(updated, level):
+                return level
+            level = updated
+
+    @functools.cached_property
+    def levels(self) -> tuple[TreeplexLevel, ...]:
+        """The infosets grouped by `infoset_level`, first decisions first."""
+        order = np.argsort(self.infoset_level, kind="stable").astype(np.int32)
+        counts = np.bincount(self.infoset_level) if len(order) else np.zeros(0, dtype=np.int64)
+        levels = []
+        for infosets in np.split(order, np.cumsum(counts)[:-1]) if len(order) else []:
+            num_actions = self.num_actions[infosets]
+            levels.append(
+                TreeplexLevel(
+                    infosets=infosets,
+                    sequences=_ranges(self.first_sequence[infosets], num_actions),
+                    starts=(np.cumsum(num_actions) - num_actions).astype(np.int32),
+                    owner=np.repeat(np.arange(len(infosets), dtype=np.int32), num_actions),
+                    parents=self.parent_sequence[infosets],
+                )
+            )
+        return tuple(levels)
+
+    def uniform(self) -> FloatArray:
+        """[S] behaviour probabilities that are equal within each infoset."""
+        behavior = np.ones(self.num_sequences)
+        owned = self.sequence_infoset >= 0
+        behavior[owned] = 1.0 / self.num_actions[self.sequence_infoset[owned]]
+        return behavior
+
+    def realization_plan(self, behavior: FloatArray) -> FloatArray:
+        """[S] probability that the player plays all of a sequence's own actions.
+
+        Args:
+          behavior: [S] probability of each sequence's last action at its infoset.
+        """
+        plan = np.ones(self.num_sequences)
+        for level in self.levels:
+            plan[level.sequences] = behavior[level.sequences] * plan[level.parents][level.owner]
+        return plan
+
+    def behavior(self, plan: FloatArray, fallback: FloatArray | None = None) -> FloatArray:
+        """[S] behaviour probabilities of a realization plan.
+
+        Args:
+          plan: [S] realization plan.
+          fallback: [S] behaviour at infosets the plan does not reach; uniform
+            unless given.
+        """
+        behavior = (self.uniform() if fallback is None else fallback).copy()
+        for level in self.levels:
+            mass = np.maximum(plan[level.sequences], 0.0)
+            total = np.add.reduceat(mass, level.starts)[level.owner]
+            reached = total > 0.0
+            behavior[level.sequences[reached]] = mass[reached] / total[reached]
+        behavior[EMPTY_SEQUENCE] = 1.0
+        return behavior
+
+    def infoset_sums(self, per_sequence: FloatArray) -> FloatArray:
+        """[I] sum over each infoset's own sequences of a vector over sequences."""
+        sums = np.zeros(self.num_infosets)
+        for level in self.levels:
+            sums[level.infosets] = np.add.reduceat(per_sequence[level.sequences], level.starts)
+        return sums
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SequenceForm:
+    """max over x, min over y of sum over e of x[row[e]] * value[e] * y[column[e]].
+
+    Attributes:
+      treeplexes: strategies of player 0 (rows, maximises) and player 1 (columns).
+      row: [E] sequence of player 0.
+      column: [E] sequence of player 1.
+      value: [E] player 0's payoff times chance's probability. Entries are
+        distinct and sorted by row, then column.
+    """
+
+    treeplexes: tuple[Treeplex, Treeplex]
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+
+    @property
+    def num_entries(self) -> int:
+        """E."""
+        return len(self.value)
+
+    def gradient(self, player: int, opponent_plan: FloatArray) -> FloatArray:
+        """[S] the player's own payoff per unit of each of his sequences.
+
+        A y for player 0 and -A' x for player 1: both players maximise.
+
+        Args:
+          player: whose gradient.
+          opponent_plan: [S of the other player] realization plan.
+        """
+        gradient = np.zeros(self.treeplexes[player].num_sequences)
+        if not self.num_entries:
+            return gradient
+        product = self._sparse[player]
+        terms = product.value * opponent_plan[product.source]
+        gradient[product.target] = np.add.reduceat(terms, product.starts)
+        return gradient
+
+    def expected_value(self, plans: tuple[FloatArray, FloatArray]) -> float:
+        """Player 0's expected payoff under two realization plans."""
+        return float(plans[0] @ self.gradient(0, plans[1]))
+
+    @functools.cached_property
+    def _sparse(self) -> tuple[_SparseProduct, _SparseProduct]:
+        """A and -A', each sorted by the sequence it produces a payoff for."""
+        by_column = np.lexsort((self.row, self.column))
+        return (
+            _SparseProduct.create(self.row, self.column, self.value),
+            _SparseProduct.create(
+                self.column[by_column], self.row[by_column], -self.value[by_column]
+            ),
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _SparseProduct:
+    """A sparse matrix by rows: entries sorted by target, one segment per target."""
+
+    target: IntArray
+    starts: IntArray
+    source: IntArray
+    value: FloatArray
+
+    @classmethod
+    def create(cls, target: IntArray, source: IntArray, value: FloatArray) -> _SparseProduct:
+        distinct, starts = np.unique(target, return_index=True)
+        return cls(distinct.astype(np.int32), starts.astype(np.int32), source, value)
+
+
+def make_sequence_form(
+    treeplexes: tuple[Treeplex, Treeplex], row: IntArray, column: IntArray, value: FloatArray
+) -> SequenceForm:
+    """A `SequenceForm` from payoff entries in any order; equal places are summed."""
+    width = treeplexes[1].num_sequences
+    place = row.astype(np.int64) * width + column
+    distinct, inverse = np.unique(place, return_inverse=True)
+    total = np.bincount(inverse, weights=value, minlength=len(distinct))
+    keep = total != 0.0
+    distinct = distinct[keep]
+    return SequenceForm(
+        treeplexes=treeplexes,
+        row=(distinct // width).astype(np.int32),
+        column=(distinct % width).astype(np.int32),
+        value=total[keep],
+    )
+
+
+def treeplex_from_tree(tree: GameTree, player: int) -> Treeplex:
+    """The player's treeplex; its sequences have the tree's numbers.
+
+    Its infosets are `tree.infosets[player].decisions`, in that order.
+    """
+    infosets = tree.infosets[player]
+    decisions = infosets.decisions
+    return Treeplex(
+        parent_sequence=infosets.parent_sequence[decisions],
+        first_sequence=infosets.first_sequence[decisions],
+        num_actions=infosets.num_actions[decisions],
+        num_sequences=infosets.num_sequences,
+    )
+
+
+def sequence_form_from_tree(tree: GameTree) -> SequenceForm:
+    """The sequence form of a whole game; sequences have the tree's numbers."""
+    leaves = tree.terminals
+    return make_sequence_form(
+        (treeplex_from_tree(tree, PLAYERS[0]), treeplex_from_tree(tree, PLAYERS[1])),
+        row=tree.sequence[0, leaves],
+        column=tree.sequence[1, leaves],
+        value=tree.chance_reach[leaves] * tree.utility[leaves],
+    )
+
+
+def _ranges(first: IntArray, count: IntArray) -> IntArray:
+    """The ranges first[i] + [0, count[i]) one after another."""
+    starts = np.cumsum(count) - count
+    ranges: IntArray = np.arange(int(count.sum()), dtype=np.int32)
+    return (ranges + np.repeat(first - starts, count)).astype(np.int32)
