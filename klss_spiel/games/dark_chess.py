@@ -1,0 +1,61 @@
+"""Dark chess (Fog of War chess) as an OpenSpiel game, on any board.
+
+White is player 0 and Black player 1, whoever moves first in the starting position.
+Rules: Obscuro, appendix A; ZS21, appendix B.1. A player sees the own pieces and the
+squares they can move to, wins by capturing the king, and observes after EVERY ply,
+also after the own move. A side that cannot move loses. The third repetition and the
+fiftieth move without capture or pawn move end the game in a draw by themselves, as
+does the `horizon`; nothing announces them beforehand.
+
+Parameters:
+    board: name of a starting position in `chess_boards.BOARDS`.
+    fen: a starting position of any size, instead of `board`.
+    horizon: plies after which the game is drawn; 0 for none.
+    rules: a name in `dark_chess_play.RULES`.
+
+Actions are numbered by `chess_actions` and written as UCI moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from klss_spiel.games import chess_adapter, registration
+from klss_spiel.games import chess_boards as boards
+from klss_spiel.games import chess_play as play
+from klss_spiel.games.dark_chess_play import RULES, DarkChessSetup
+
+_SHORT_NAME: Final = "python_dark_chess"
+_LONG_NAME: Final = "Dark chess (Fog of War) on any board; White is player 0"
+_PARAMETERS: Final = {"rules": "paper"}
+_GAME_TYPE = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS)
+
+
+def setup_from_parameters(parameters: Mapping[str, Any]) -> DarkChessSetup:
+    """The game that a complete set of parameters describes."""
+    if parameters["rules"] not in RULES:
+        raise ValueError(f"expected rules among {', '.join(RULES)}, got {parameters['rules']!r}")
+    setup = DarkChessSetup(
+        start=play.start_from_parameters(parameters),
+        horizon=play.horizon_from_parameters(parameters),
+        variant=RULES[parameters["rules"]],
+    )
+    if setup.outcome(play.Course(setup.start)) is not None:
+        raise ValueError(
+            f"expected a start in which the game is not over, got {boards.fen_of(setup.start)!r}"
+        )
+    return setup
+
+
+class DarkChessGame(chess_adapter.ChessGame):
+    """Dark chess from one starting position."""
+
+    def __init__(self, params: Mapping[str, Any] | None = None):
+        parameters = registration.complete_parameters(_GAME_TYPE, params)
+        setup = setup_from_parameters(parameters)
+        description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup.horizon)
+        super().__init__(description, setup, parameters)
+
+
+registration.register(_GAME_TYPE, DarkChessGame)
