@@ -1,0 +1,377 @@
+"""Exact equilibria of sequence forms by linear programming on HiGHS.
+
+The program of one player (Koller, Megiddo and von Stengel 1994; von Stengel 1996)
+has a variable x[s] per own sequence and a variable v[J] per opponent infoset, the
+player's payoff there against a best-responding opponent:
+
+    maximise    sum_s U[s, 0] x[s] + sum of v[J] over the J that open the game
+    subject to  v[J] <= sum_s U[s, t] x[s] + sum of v[K] over the K that follow t
+                                                 for each opponent sequence t of J
+                sum of x[s] over I's sequences = x[parent of I]       for each own I
+                x[0] = 1,  x >= 0,
+                x[s] >= bound[s] x[parent of s]      where the strategy is restricted
+
+where U is the player's own payoff. The multipliers of the first family of rows are
+the opponent's realization plan, so one program yields a whole equilibrium. Where
+the opponent is restricted too, each of his bounds adds a column.
+
+An equilibrium is rarely unique, and LP solvers return whichever optimal vertex they
+meet first. `TieBreak` chooses among the optima by a second objective: complementary
+slackness with one optimal dual solution describes the set of all optima exactly, so
+columns with a reduced cost are fixed, rows with a multiplier are made tight, and the
+second objective is maximised from there, without loss in the first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+
+import highspy
+import numpy as np
+
+from klss_spiel.linear_model import LinearModel, build_model, check_length
+from klss_spiel.sequence_form import SequenceForm, Treeplex
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree
+
+FEASIBILITY_TOLERANCE = 1e-9
+# Behaviour probabilities below this are noise of the solver.
+ZERO_PROBABILITY = 1e-8
+# Multipliers above this are taken to be positive; the first objective can lose this
+# much times the change of a variable.
+ZERO_DUAL = 1e-10
+# Infosets whose whole (unscaled) mass is below this are not reached at all.
+_ZERO_MASS = 1e-12
+
+_PRIMAL_SIMPLEX = 4
+_CHOOSE_SIMPLEX = 0
+
+
+class Method(enum.Enum):
+    """How HiGHS solves a program."""
+
+    SIMPLEX = "simplex"
+    INTERIOR_POINT = "ipm"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TieBreak:
+    """A second objective, maximised among the optimal solutions of the first.
+
+    Attributes:
+      plan_weights: [S] weight of each own sequence's x, or None for zero.
+      value_weights: [I of the opponent] weight, not negative, of the player's payoff
+        at each opponent infoset, or None for zero. In a gadget game in which the
+        opponent chooses where to enter, these are the weights of the margins.
+    """
+
+    plan_weights: FloatArray | None = None
+    value_weights: FloatArray | None = None
+
+    @classmethod
+    def random(cls, treeplex: Treeplex, rng: np.random.Generator) -> TieBreak:
+        """A random direction over the player's sequences: picks a random optimal vertex."""
+        return cls(plan_weights=rng.standard_normal(treeplex.num_sequences))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LinearSolution:
+    """An optimal strategy of one player.
+
+    Attributes:
+      value: the player's own payoff against a best-responding opponent.
+      plan: [S] realization plan.
+      behavior: [S] behaviour probabilities of `plan`.
+      opponent_plan: [S of the opponent] an optimal plan of the opponent (of the first
+        objective; a tie-break does not move it).
+      opponent_behavior: [S of the opponent] its behaviour probabilities.
+      opponent_infoset_values: [I of the opponent] the player's payoff at each opponent
+        infoset, weighted with the probability that chance and the player play there.
+        Exact where the opponent's optimal play arrives and where `TieBreak` gives a
+        positive weight, a lower bound elsewhere.
+      iterations: pivots (or interior-point steps) of all runs together.
+    """
+
+    value: float
+    plan: FloatArray
+    behavior: FloatArray
+    opponent_plan: FloatArray
+    opponent_behavior: FloatArray
+    opponent_infoset_values: FloatArray
+    iterations: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """Optimal strategies of both players.
+
+    Attributes:
+      value: player 0's payoff.
+      plans: for each player, [S] realization plan.
+      behaviors: for each player, [S] behaviour probabilities; with a tree's own
+        sequence form they make a `BehaviorPolicy(tree, behaviors)`.
+    """
+
+    value: float
+    plans: tuple[FloatArray, FloatArray]
+    behaviors: tuple[FloatArray, FloatArray]
+
+
+def floor_bounds(treeplex: Treeplex, epsilon: float) -> FloatArray:
+    """[S] lower bounds epsilon / m at infosets with m actions (ZS21, section 6)."""
+    _check_epsilon(epsilon)
+    bounds: FloatArray = epsilon * treeplex.uniform()
+    bounds[EMPTY_SEQUENCE] = 0.0
+    return bounds
+
+
+def action_bounds(tree: GameTree, player: int, action: int, epsilon: float) -> FloatArray:
+    """[S] lower bound epsilon on one OpenSpiel action, at every infoset where it is legal."""
+    _check_epsilon(epsilon)
+    chosen = tree.infosets[player].sequence_action == action
+    chosen[EMPTY_SEQUENCE] = False
+    if not np.any(chosen):
+        raise ValueError(f"action {action} is never legal for player {player} in {tree.name}")
+    return np.where(chosen, epsilon, 0.0)
+
+
+def solve(
+    form: SequenceForm,
+    player: int = 0,
+    *,
+    method: Method = Method.SIMPLEX,
+    lower_bounds: FloatArray | None = None,
+    opponent_lower_bounds: FloatArray | None = None,
+    tie_break: TieBreak | None = None,
+    fallback: FloatArray | None = None,
+    solver: LinearSolver | None = None,
+) -> LinearSolution:
+    """The player's optimal strategy against a best-responding opponent.
+
+    Args:
+      form: the game.
+      player: whose strategy.
+      method: simplex or interior point (with crossover to a vertex); ignored when a
+        `solver` is given.
+      lower_bounds: [S] least behaviour probability of each sequence; see
+        `floor_bounds` and `action_bounds`. None means no restriction.
+      opponent_lower_bounds: [S of the opponent] the same for the opponent.
+      tie_break: how to choose among optimal strategies; None takes the first found,
+        which is the same in every run of the same program.
+      fallback: [S] behaviour at infosets that the plan does not reach; by default
+        uniform above the lower bounds.
+      solver: a solver to reuse, which saves setting one up for each of many programs.
+    """
+    return (solver or LinearSolver(method)).solve(
+        form,
+        player,
+        lower_bounds=lower_bounds,
+        opponent_lower_bounds=opponent_lower_bounds,
+        tie_break=tie_break,
+        fallback=fallback,
+    )
+
+
+def equilibrium(
+    form: SequenceForm,
+    *,
+    method: Method = Method.SIMPLEX,
+    lower_bounds: tuple[FloatArray | None, FloatArray | None] = (None, None),
+    solver: LinearSolver | None = None,
+) -> Equilibrium:
+    """Optimal strategies of both players, each within `lower_bounds` ([S] or None).
+
+    Player 0's program is solved; player 1's strategy is its dual solution.
+    """
+    solution = solve(
+        form,
+        PLAYERS[0],
+        method=method,
+        lower_bounds=lower_bounds[0],
+        opponent_lower_bounds=lower_bounds[1],
+        solver=solver,
+    )
+    return Equilibrium(
+        value=solution.value,
+        plans=(solution.plan, solution.opponent_plan),
+        behaviors=(solution.behavior, solution.opponent_behavior),
+    )
+
+
+class LinearSolver:
+    """A HiGHS instance that solves one program after another.
+
+    Mutable and not to be shared between threads. Programs leave no trace in it: the
+    same program gives the same solution whatever was solved before.
+    """
+
+    def __init__(self, method: Method = Method.SIMPLEX) -> None:
+        self.method = method
+        self._highs = highspy.Highs()
+        for option, value in (
+            ("output_flag", False),
+            ("threads", 1),
+            ("parallel", "off"),
+            ("solver", method.value),
+            ("primal_feasibility_tolerance", FEASIBILITY_TOLERANCE),
+            ("dual_feasibility_tolerance", FEASIBILITY_TOLERANCE),
+            # Payoffs of rare chance outcomes are small; none may be dropped.
+            ("small_matrix_value", 1e-12),
+        ):
+            self._highs.setOptionValue(option, value)
+
+    def solve(
+        self,
+        form: SequenceForm,
+        player: int = 0,
+        *,
+        lower_bounds: FloatArray | None = None,
+        opponent_lower_bounds: FloatArray | None = None,
+        tie_break: TieBreak | None = None,
+        fallback: FloatArray | None = None,
+    ) -> LinearSolution:
+        """See the function `solve`."""
+        if player not in PLAYERS:
+            raise ValueError(f"expected player 0 or 1, got {player}")
+        own, opponent = form.treeplexes[player], form.treeplexes[1 - player]
+        _check_bounds(own, lower_bounds, "lower_bounds")
+        _check_bounds(opponent, opponent_lower_bounds, "opponent_lower_bounds")
+        program = build_model(form, player, lower_bounds, opponent_lower_bounds)
+        self._pass(program)
+        iterations = self._run(program)
+        solution = self._highs.getSolution()
+        value = program.scale * -self._highs.getObjectiveValue()
+        duals = np.array(solution.row_dual)
+        if tie_break is not None:
+            reduced_costs = np.array(solution.col_dual)
+            iterations += self._break_tie(program, tie_break, reduced_costs, duals)
+            solution = self._highs.getSolution()
+        columns = np.array(solution.col_value)
+
+        behavior = _clean(own, columns[: own.num_sequences], lower_bounds, fallback)
+        opponent_plan = np.ones(opponent.num_sequences)
+        # Of a minimisation, so the multiplier of an upper bound is not positive.
+        opponent_plan[1:] = -duals[: opponent.num_sequences - 1]
+        opponent_behavior = _clean(opponent, opponent_plan, opponent_lower_bounds, None)
+        first_value = own.num_sequences
+        return LinearSolution(
+            value=value,
+            plan=own.realization_plan(behavior),
+            behavior=behavior,
+            opponent_plan=opponent.realization_plan(opponent_behavior),
+            opponent_behavior=opponent_behavior,
+            opponent_infoset_values=program.scale
+            * columns[first_value : first_value + opponent.num_infosets],
+            iterations=iterations,
+        )
+
+    def _pass(self, program: LinearModel) -> None:
+        """Hands the program over, replacing the last one."""
+        num_columns, num_rows = len(program.cost), len(program.row_lower)
+        self._highs.passModel(
+            num_columns,
+            num_rows,
+            len(program.index),
+            int(highspy.MatrixFormat.kColwise),
+            int(highspy.ObjSense.kMinimize),
+            0.0,
+            program.cost,
+            program.column_lower,
+            program.column_upper,
+            program.row_lower,
+            program.row_upper,
+            program.start,
+            program.index,
+            program.value,
+            np.zeros(num_columns, dtype=np.int32),
+        )
+
+    def _run(self, program: LinearModel) -> int:
+        """Runs HiGHS to optimality; returns the iterations it took."""
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            # Presolve can leave residues above the tight tolerance; start over without.
+            self._highs.clearSolver()
+            self._highs.setOptionValue("presolve", "off")
+            self._highs.run()
+            self._highs.setOptionValue("presolve", "choose")
+            status = self._highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise RuntimeError(
+                f"HiGHS found no optimum of a program of {len(program.cost)} columns and "
+                f"{len(program.row_lower)} rows: {self._highs.modelStatusToString(status)}"
+            )
+        info = self._highs.getInfo()
+        return int(max(info.simplex_iteration_count, 0) + max(info.ipm_iteration_count, 0))
+
+    def _break_tie(
+        self,
+        program: LinearModel,
+        tie_break: TieBreak,
+        reduced_costs: FloatArray,
+        duals: FloatArray,
+    ) -> int:
+        """Maximises the second objective over the optimal face; returns the iterations."""
+        cost = program.second_cost(tie_break.plan_weights, tie_break.value_weights)
+        # Columns are bounded by zero below or free, rows by zero on one side.
+        fixed = np.flatnonzero(np.abs(reduced_costs) > ZERO_DUAL).astype(np.int32)
+        fixed = fixed[program.column_lower[fixed] == 0.0]
+        tight = np.flatnonzero(np.abs(duals) > ZERO_DUAL).astype(np.int32)
+        highs = self._highs
+        highs.changeColsBounds(len(fixed), fixed, np.zeros(len(fixed)), np.zeros(len(fixed)))
+        highs.changeRowsBounds(len(tight), tight, np.zeros(len(tight)), np.zeros(len(tight)))
+        highs.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+        # The last basis is still primal feasible.
+        highs.setOptionValue("solver", Method.SIMPLEX.value)
+        highs.setOptionValue("simplex_strategy", _PRIMAL_SIMPLEX)
+        try:
+            return self._run(program)
+        finally:
+            highs.setOptionValue("simplex_strategy", _CHOOSE_SIMPLEX)
+            highs.setOptionValue("solver", self.method.value)
+
+
+def _clean(
+    treeplex: Treeplex, plan: FloatArray, bounds: FloatArray | None, fallback: FloatArray | None
+) -> FloatArray:
+    """[S] behaviour of a solver's plan, without its noise and exactly within the bounds."""
+    floor = np.zeros(treeplex.num_sequences) if bounds is None else bounds
+    slack = 1.0 - treeplex.infoset_sums(floor)
+    behavior = np.ones(treeplex.num_sequences)
+    if fallback is None:
+        owned = treeplex.sequence_infoset[1:]
+        fallback = behavior.copy()
+        fallback[1:] = floor[1:] + slack[owned] * treeplex.uniform()[1:]
+    reach = np.ones(treeplex.num_sequences)
+    for level in treeplex.levels:
+        sequences, owner = level.sequences, level.owner
+        mass = np.maximum(plan[sequences], 0.0)
+        total = np.add.reduceat(mass, level.starts)[owner]
+        # What is played above the bounds, as a share of the infoset's mass.
+        share = mass / np.maximum(total, _ZERO_MASS) - floor[sequences]
+        share = np.where(share < ZERO_PROBABILITY, 0.0, share)
+        shares = np.add.reduceat(share, level.starts)[owner]
+        free = slack[level.infosets][owner]
+        arrives = reach[level.parents][owner]
+        reached = (total > _ZERO_MASS) & (arrives > 0.0) & ((shares > 0.0) | (free <= 0.0))
+        played = floor[sequences] + free * share / np.where(shares > 0.0, shares, 1.0)
+        behavior[sequences] = np.where(reached, played, fallback[sequences])
+        reach[sequences] = behavior[sequences] * arrives
+    return behavior
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0.0 <= epsilon <= 1.0:
+        raise ValueError(f"expected 0 <= epsilon <= 1, got {epsilon}")
+
+
+def _check_bounds(treeplex: Treeplex, bounds: FloatArray | None, name: str) -> None:
+    if bounds is None:
+        return
+    check_length(bounds, treeplex.num_sequences, name)
+    if not np.all(bounds >= 0.0):
+        raise ValueError(f"expected {name} that are not negative")
+    sums = treeplex.infoset_sums(bounds)
+    if np.any(sums > 1.0 + FEASIBILITY_TOLERANCE):
+        raise ValueError(f"{name} sum to {sums.max()} at an infoset, expected at most 1")
