@@ -7,7 +7,7 @@ piece. Actions are numbered in the order of source, target, new piece:
 
     4x3 board, from a1:  a1b1 = 0  a1c1 = 1  a1d1 = 2  a1a2 = 3  a1b2 = 4  a1c2 = 5 ...
 
-The numbers depend on the size alone. There are 160 of them on a 4x3 board and 1968
+The numbers depend on the size alone. There are 200 of them on a 4x3 board and 1968
 on 8x8 (OpenSpiel's chess games have 4674 on every board).
 """
 

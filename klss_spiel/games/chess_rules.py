@@ -378,6 +378,25 @@ def squares_in(mask: int) -> list[int]:
     return [square for square in range(mask.bit_length()) if mask >> square & 1]
 
 
+def is_dead(position: Position) -> bool:
+    """Whether neither side has the material to give mate, however the other helps.
+
+    So it is with bare kings, one minor piece, or only bishops on squares of one
+    colour. It is the same on all boards: a corner leaves a king three squares.
+    """
+    bishop_shades = set()
+    minors = bishops = 0
+    for square, code in enumerate(position.squares):
+        kind = kind_of(code)
+        if kind in (PAWN, ROOK, QUEEN):
+            return False
+        if kind == BISHOP:
+            bishops += 1
+            bishop_shades.add((square % position.width + square // position.width) % 2)
+        minors += kind in (KNIGHT, BISHOP)
+    return minors <= 1 or (minors == bishops and len(bishop_shades) == 1)
+
+
 class RepetitionKey(NamedTuple):
     """What must be equal for a position to count as repeated."""
 
