@@ -51,8 +51,11 @@ class LinearModel:
                 raise ValueError("value_weights cannot be used with opponent_lower_bounds")
             if not np.all(value_weights >= 0.0):
                 raise ValueError("expected value_weights that are not negative")
-            cost[sequences : sequences + self.num_opponent_infosets] = -value_weights
-        return cost
+            values = slice(sequences, sequences + self.num_opponent_infosets)
+            cost[values] = -self.scale * value_weights
+        # Only the direction matters; the solver's tolerances are absolute.
+        largest = np.max(np.abs(cost))
+        return cost / largest if largest > 0.0 else cost
 
 
 def build_model(

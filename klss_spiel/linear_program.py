@@ -125,14 +125,38 @@ def floor_bounds(treeplex: Treeplex, epsilon: float) -> FloatArray:
     return bounds
 
 
-def action_bounds(tree: GameTree, player: int, action: int, epsilon: float) -> FloatArray:
-    """[S] lower bound epsilon on one OpenSpiel action, at every infoset where it is legal."""
+def action_bounds(
+    tree: GameTree,
+    player: int,
+    action: int,
+    epsilon: float,
+    *,
+    share: bool = False,
+    opening: bool = False,
+) -> FloatArray:
+    """[S] lower bounds on one OpenSpiel action, at the infosets where it is legal.
+
+    The biased blueprints of ZS21's Table 1 come out with `share=True`; the one of
+    Kuhn poker bounds the opening bet alone.
+
+    Args:
+      tree: the game.
+      player: who is restricted.
+      action: the action to be played.
+      epsilon: least probability of the action.
+      share: at an infoset with m actions ask for epsilon / m, not epsilon.
+      opening: bound only the player's first decision, not later ones.
+    """
     _check_epsilon(epsilon)
-    chosen = tree.infosets[player].sequence_action == action
+    infosets = tree.infosets[player]
+    chosen = infosets.sequence_action == action
     chosen[EMPTY_SEQUENCE] = False
+    if opening:
+        chosen[1:] &= infosets.parent_sequence[infosets.sequence_infoset[1:]] == EMPTY_SEQUENCE
     if not np.any(chosen):
         raise ValueError(f"action {action} is never legal for player {player} in {tree.name}")
-    return np.where(chosen, epsilon, 0.0)
+    legal = infosets.num_actions[infosets.sequence_infoset] if share else 1
+    return np.where(chosen, epsilon / np.maximum(legal, 1), 0.0)
 
 
 def solve(
@@ -240,7 +264,8 @@ class LinearSolver:
         self._pass(program)
         iterations = self._run(program)
         solution = self._highs.getSolution()
-        value = program.scale * -self._highs.getObjectiveValue()
+        # The sum turns a negative zero into zero.
+        value = 0.0 - program.scale * self._highs.getObjectiveValue()
         duals = np.array(solution.row_dual)
         if tie_break is not None:
             reduced_costs = np.array(solution.col_dual)
