@@ -36,19 +36,20 @@ PolicyFunction = Callable[[Any], Mapping[int, float]]
 
 def load_game(name: str) -> Any:
     """`pyspiel.load_game` with an error that helps: near names, and how to register ours."""
-    try:
-        return pyspiel.load_game(name)
-    except pyspiel.SpielError as error:
-        short_name = name.split("(")[0].strip()
-        known = pyspiel.registered_names()
-        if short_name in known:
-            raise ValueError(f"OpenSpiel cannot load {name!r}: {error}") from error
+    short_name = name.split("(")[0].strip()
+    known = pyspiel.registered_names()
+    # Asked for an unknown game, OpenSpiel would list all its games on standard error.
+    if short_name not in known:
         near = difflib.get_close_matches(short_name, known, n=3)
         hint = f"; near names: {', '.join(near)}" if near else ""
         raise ValueError(
             f"unknown game {short_name!r} (the games of this package are registered by "
             f"`import klss_spiel`){hint}"
-        ) from error
+        )
+    try:
+        return pyspiel.load_game(name)
+    except pyspiel.SpielError as error:
+        raise ValueError(f"OpenSpiel cannot load {name!r}: {error}") from error
 
 
 def turn_based(game: Any) -> Any:
