@@ -22,13 +22,18 @@ class BallSizes:
       size: [R + 1, X] number of vertices within radius r of node or infoset x; 0
         where x takes no part.
       closure: [X] size of the whole component.
-      eccentricity: largest distance met from any x to a vertex connected to it, or
-        R if the computation was told to stop there.
+      eccentricity: [X] largest distance from x to a vertex connected to it; no more
+        than R if the computation was told to stop there.
     """
 
     size: LongArray
     closure: LongArray
-    eccentricity: int
+    eccentricity: LongArray
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance met."""
+        return int(self.eccentricity.max(initial=0))
 
 
 def node_ball_sizes(
@@ -43,9 +48,7 @@ def node_ball_sizes(
     """
     cells = graph.cells
     every_cell = np.arange(len(cells.size))
-    gained, eccentricity = _sweep(
-        cells, every_cell, every_cell, len(cells.size), max_radius, find_eccentricity
-    )
+    gained, eccentricity = _sweep(cells, every_cell, max_radius, find_eccentricity)
     size = np.zeros((max_radius + 1, len(graph.vertex)), dtype=np.int64)
     nodes = np.flatnonzero(graph.vertex)
     size[:, nodes] = np.cumsum(gained, axis=0)[:, cells.of_node[nodes]]
@@ -53,9 +56,10 @@ def node_ball_sizes(
     size[0, nodes] = 1
     closure = np.zeros(len(graph.vertex), dtype=np.int64)
     closure[nodes] = np.bincount(graph.component[nodes])[graph.component[nodes]]
-    if np.any(cells.size > 1):
-        eccentricity = max(eccentricity, 1)
-    return BallSizes(size, closure, eccentricity)
+    node_eccentricity = np.zeros(len(graph.vertex), dtype=np.int64)
+    cell = cells.of_node[nodes]
+    node_eccentricity[nodes] = np.maximum(eccentricity[cell], cells.size[cell] > 1)
+    return BallSizes(size, closure, node_eccentricity)
 
 
 def infoset_ball_sizes(
@@ -64,16 +68,8 @@ def infoset_ball_sizes(
     """Sizes of the balls around every infoset of a player: |I^k| has radius k - 1."""
     cells = graph.cells
     original = cells.original_edge[player]
-    num_sources = len(original)
-    gained, eccentricity = _sweep(
-        cells,
-        cells.edge[player],
-        np.arange(len(cells.size)),
-        num_sources,
-        max_radius,
-        find_eccentricity,
-    )
-    component_of_source = np.empty(num_sources, dtype=np.int64)
+    gained, eccentricity = _sweep(cells, cells.edge[player], max_radius, find_eccentricity)
+    component_of_source = np.empty(len(original), dtype=np.int64)
     component_of_source[cells.edge[player]] = cells.component
     component_size = np.bincount(cells.component, weights=cells.size).astype(np.int64)
     size = np.zeros((max_radius + 1, graph.num_edges[player]), dtype=np.int64)
@@ -81,17 +77,14 @@ def infoset_ball_sizes(
     real = original < graph.num_edges[player]
     size[:, original[real]] = np.cumsum(gained, axis=0)[:, real]
     closure[original[real]] = component_size[component_of_source[real]]
-    return BallSizes(size, closure, eccentricity)
+    infoset_eccentricity = np.zeros(graph.num_edges[player], dtype=np.int64)
+    infoset_eccentricity[original[real]] = eccentricity[real]
+    return BallSizes(size, closure, infoset_eccentricity)
 
 
 def _sweep(
-    cells: Cells,
-    source: LongArray,
-    source_cell: LongArray,
-    num_sources: int,
-    max_radius: int,
-    find_eccentricity: bool,
-) -> tuple[LongArray, int]:
+    cells: Cells, source: LongArray, max_radius: int, find_eccentricity: bool
+) -> tuple[LongArray, LongArray]:
     """Breadth-first search from many sources at once.
 
     A bit per source travels along the hyperedges, 64 sources in a machine word.
@@ -100,27 +93,27 @@ def _sweep(
 
     Args:
       cells: where to search.
-      source: [Y] with source_cell, the cells in which each source starts. Sources
-        are numbered in the order of their components.
-      source_cell: [Y].
-      num_sources: X.
+      source: [C] the source each cell starts in. Sources are numbered from 0 in the
+        order of their components.
       max_radius: R.
       find_eccentricity: go on beyond R until nothing changes.
 
     Returns:
-      [R + 1, X] vertices at distance exactly r from each source, and the largest
-      distance met.
+      [R + 1, X] number of vertices at distance exactly r from each source, and [X]
+      the largest distance met from each source.
     """
+    num_sources = int(source.max(initial=-1)) + 1
     gained = np.zeros((max_radius + 1, num_sources), dtype=np.int64)
     component_of_source = np.empty(num_sources, dtype=np.int64)
-    component_of_source[source] = cells.component[source_cell]
+    component_of_source[source] = cells.component
     sources_per_component = np.bincount(component_of_source)
     first_source = np.cumsum(sources_per_component) - sources_per_component
-    rank = np.arange(num_sources) - first_source[component_of_source]
+    # Which source of its component each cell starts in.
+    rank = source - first_source[cells.component]
     by_edge1 = np.argsort(cells.edge[1], kind="stable")
     num_passes = -(-int(sources_per_component.max(initial=0)) // _WORD_BITS)
     progress = Progress("measuring knowledge", num_passes)
-    eccentricity = 0
+    eccentricity = np.zeros(num_sources, dtype=np.int64)
     for turn in range(num_passes):
         first_rank = turn * _WORD_BITS
         alive = sources_per_component[cells.component] > first_rank
@@ -133,21 +126,21 @@ def _sweep(
         group1 = np.empty_like(sorted_group1)
         group1[order1] = sorted_group1
 
+        bit = rank[live] - first_rank
+        starts = (bit >= 0) & (bit < _WORD_BITS)
         mask = np.zeros(len(live), dtype=np.uint64)
-        bit = rank[source] - first_rank
-        starting = np.flatnonzero((bit >= 0) & (bit < _WORD_BITS))
-        np.bitwise_or.at(
-            mask,
-            position[source_cell[starting]],
-            np.left_shift(np.uint64(1), bit[starting].astype(np.uint64)),
-        )
+        mask[starts] = np.left_shift(np.uint64(1), bit[starts].astype(np.uint64))
+        first_of_cell = first_source[cells.component[live]] + first_rank
+        component_start, _ = runs(cells.component[live])
         new = mask
         radius = 0
         while True:
             if radius <= max_radius:
-                first_of_cell = first_source[cells.component[live]] + first_rank
                 _add_bits(gained[radius], new, first_of_cell, cells.size[live])
-            elif not find_eccentricity:
+            moved = np.bitwise_or.reduceat(new, component_start)
+            row, bit = _set_bits(moved)
+            eccentricity[first_of_cell[component_start[row]] + bit] = radius
+            if radius == max_radius and not find_eccentricity:
                 break
             grown0 = np.bitwise_or.reduceat(mask, start0)[group0]
             grown1 = np.bitwise_or.reduceat(mask[order1], start1)[group1]
@@ -156,7 +149,6 @@ def _sweep(
                 break
             radius += 1
             mask = mask | new
-        eccentricity = max(eccentricity, radius)
         progress.update(turn + 1)
     return gained, eccentricity
 
@@ -168,7 +160,12 @@ def _add_bits(
     rows = np.flatnonzero(mask)
     for begin in range(0, len(rows), _CELLS_PER_BLOCK):
         block = rows[begin : begin + _CELLS_PER_BLOCK]
-        words = np.ascontiguousarray(mask[block].astype("<u8"))
-        bits = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-        row, bit = np.nonzero(bits)
+        row, bit = _set_bits(mask[block])
         np.add.at(total, first[block][row] + bit, weight[block][row])
+
+
+def _set_bits(mask: npt.NDArray[np.uint64]) -> tuple[LongArray, LongArray]:
+    """Row and bit number of every bit that is set."""
+    words = np.ascontiguousarray(mask.astype("<u8")).view(np.uint8).reshape(-1, 8)
+    row, bit = np.nonzero(np.unpackbits(words, axis=1, bitorder="little"))
+    return row, bit

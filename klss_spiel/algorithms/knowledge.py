@@ -136,16 +136,18 @@ def infoset_hypergraph(
       convention: which nodes and infosets take part.
       nodes: [N] leave out all other nodes as well, e.g. to look at one depth.
     """
+    num_edges = (tree.infosets[0].num_infosets, tree.infosets[1].num_infosets)
     vertex = np.ones(tree.num_nodes, dtype=np.bool_) if nodes is None else nodes.copy()
     if vertex.shape != (tree.num_nodes,):
         raise ValueError(f"expected nodes of shape ({tree.num_nodes},), got {vertex.shape}")
+    if nodes is None and convention == ALL_NODES:
+        return InfosetHypergraph(vertex, tree.infoset, num_edges)
     if convention.decision_nodes_only:
         vertex &= tree.player >= 0
     edge = np.where(vertex, tree.infoset, NO_EDGE).astype(np.int32)
     if convention.only_while_to_move:
         for p in PLAYERS:
             edge[p, ~tree.any_below(tree.player == p)] = NO_EDGE
-    num_edges = (tree.infosets[0].num_infosets, tree.infosets[1].num_infosets)
     return InfosetHypergraph(vertex, edge, num_edges)
 
 
@@ -264,7 +266,7 @@ def _number_by_appearance(values: LongArray) -> tuple[LongArray, LongArray]:
     return rank[inverse], distinct[order]
 
 
-def runs(values: LongArray) -> tuple[LongArray, LongArray]:
+def runs(values: LongArray | IntArray) -> tuple[LongArray, LongArray]:
     """First positions of the runs of equal values, and the run of each position."""
     is_first = np.ones(len(values), dtype=np.bool_)
     is_first[1:] = values[1:] != values[:-1]
