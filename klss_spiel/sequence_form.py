@@ -185,6 +185,12 @@ class SequenceForm:
         """Player 0's expected payoff under two realization plans."""
         return float(plans[0] @ self.gradient(0, plans[1]))
 
+    def entries(self, player: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """[E] own sequence, opponent's sequence and own payoff, sorted by own sequence."""
+        product = self._sparse[player]
+        own = (self.row, np.sort(self.column))[player]
+        return own, product.source, product.value
+
     @functools.cached_property
     def _sparse(self) -> tuple[_SparseProduct, _SparseProduct]:
         """A and -A', each sorted by the sequence it produces a payoff for."""
