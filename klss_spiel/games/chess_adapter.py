@@ -34,12 +34,12 @@ _PREFIX: Final = {_OBSERVING_PLAYER: "", _PUBLIC: "", rules.WHITE: "white_", rul
 
 
 def game_type(
-    short_name: str, long_name: str, parameters: Mapping[str, Any], horizon: int = play.NO_HORIZON
+    short_name: str, long_name: str, parameters: Mapping[str, Any], setup: play.Setup | None = None
 ) -> pyspiel.GameType:
-    """OpenSpiel's description of a game.
+    """OpenSpiel's description of a game, or of one with this `setup`.
 
-    Only games with a horizon have an information state tensor: it holds the view of
-    every ply.
+    The information state tensor holds the views of all plies, so only short games
+    have one.
     """
     return pyspiel.GameType(
         short_name=short_name,
@@ -52,7 +52,7 @@ def game_type(
         max_num_players=2,
         min_num_players=2,
         provides_information_state_string=True,
-        provides_information_state_tensor=horizon != play.NO_HORIZON,
+        provides_information_state_tensor=setup is not None and setup.remembered_plies > 0,
         provides_observation_string=True,
         provides_observation_tensor=True,
         provides_factored_observation_string=True,
@@ -127,12 +127,17 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
 
     def information_state_string(self, player: int | None = None) -> str:
         """Returns everything the player has done and been told, in order."""
-        # The inherited method gives the same text through an observer, more slowly.
-        return self.moment.told[self._checked(player)]
+        if player in (rules.WHITE, rules.BLACK):
+            return self.moment.told[player]
+        # The inherited method gives the same text through an observer, more slowly. It
+        # knows which player is meant by default and how to refuse a wrong one.
+        arguments = () if player is None else (player,)
+        return str(super().information_state_string(*arguments))
 
-    def observation_json(self, player: int | None = None) -> str:
+    def observation_json(self, player: int) -> str:
         """Returns what the player sees now, as JSON."""
-        player = self._checked(player)
+        if player not in (rules.WHITE, rules.BLACK):
+            raise ValueError(f"expected player 0 (White) or 1 (Black), got {player}")
         view = {
             "player": player,
             "colour": _COLOURS[player],
@@ -142,21 +147,14 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
         }
         return json.dumps(view)
 
-    def _checked(self, player: int | None) -> int:
-        if player is None:
-            player = self.current_player()
-        if player not in (rules.WHITE, rules.BLACK):
-            raise ValueError(f"expected player 0 (White) or 1 (Black), got {player}")
-        return int(player)
-
 
 class ChessObserver:
     """Texts and tensors for OpenSpiel's observer interface (PyObserver).
 
     A private view includes the public one, so the public parts appear by themselves
     only where private information is not asked for. With perfect recall the text is
-    the information state, and the tensors have a leading axis over plies; there are
-    none if the game has no horizon.
+    the information state, and the tensors have a leading axis over plies, if the game
+    has an information state tensor.
     """
 
     def __init__(self, kind: pyspiel.IIGObservationType, setup: play.Setup):
@@ -167,10 +165,10 @@ class ChessObserver:
         self._recall = kind.perfect_recall
         self.tensor: npt.NDArray[np.float32] | None = None
         self.dict: dict[str, npt.NDArray[np.float32]] = {}
-        if self._recall and setup.horizon == play.NO_HORIZON:
+        if self._recall and not setup.remembered_plies:
             return
         first = setup.first_moment()
-        plies = (setup.horizon + 1,) if self._recall else ()
+        plies = (setup.remembered_plies,) if self._recall else ()
         shapes: play.TensorShapes = {"to_move": (2,)}
         if self._views == (_OBSERVING_PLAYER,):
             shapes["player"] = (2,)
@@ -186,14 +184,14 @@ class ChessObserver:
     def set_from(self, state: ChessState, player: int) -> None:
         """Updates `tensor` and `dict` to show `state` to `player`."""
         if self.tensor is None:
-            raise ValueError("expected a game with a horizon for tensors with perfect recall")
+            raise ValueError("expected a game with an information state tensor (set a horizon)")
         self.tensor.fill(0.0)
         if not state.is_terminal():
             self.dict["to_move"][state.current_player()] = 1.0
         if "player" in self.dict:
             self.dict["player"][player] = 1.0
         written = -1
-        for moment in reversed(_chain(state.moment)) if self._recall else [state.moment]:
+        for moment in reversed(play.chain(state.moment)) if self._recall else [state.moment]:
             ply = moment.course.plies
             if ply == written:  # a failed try: the ply's last moment knows it, too
                 continue
@@ -215,7 +213,7 @@ class ChessObserver:
         texts = []
         for view in self._views:
             if view == _PUBLIC:
-                moments = _chain(state.moment) if self._recall else [state.moment]
+                moments = play.chain(state.moment) if self._recall else [state.moment]
                 texts.append(" ".join(moment.public_text() for moment in moments))
                 continue
             owner = player if view == _OBSERVING_PLAYER else view
@@ -224,11 +222,3 @@ class ChessObserver:
             else:
                 texts.append(f"{_COLOURS[owner]} {state.moment.private_text(owner)}")
         return "; ".join(texts)
-
-
-def _chain(moment: play.Moment) -> list[play.Moment]:
-    """The moments of a game, from the first."""
-    moments = [moment]
-    while (before := moments[-1].before) is not None:
-        moments.append(before)
-    return moments[::-1]

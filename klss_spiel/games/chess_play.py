@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from klss_spiel.games import chess_boards as boards
 from klss_spiel.games import chess_rules as rules
 
 NO_HORIZON: Final = 0
+NO_ACTION: Final = -1
 
 # Player numbers of OpenSpiel are the colours: White is player 0.
 WHITE_WINS: Final = 1.0
@@ -67,8 +68,8 @@ class Setup(Protocol):
         """The numbering of actions."""
 
     @property
-    def horizon(self) -> int:
-        """Plies after which the game is drawn, or NO_HORIZON."""
+    def remembered_plies(self) -> int:
+        """Plies of an information state tensor, the start included; 0 for no tensor."""
 
     @property
     def max_game_length(self) -> int:
@@ -104,6 +105,10 @@ class Moment(Protocol):
     def before(self) -> Moment | None:
         """The moment one action ago; None at the start."""
 
+    @property
+    def action(self) -> int:
+        """The last action; NO_ACTION at the start."""
+
     def legal_actions(self) -> tuple[int, ...]:
         """Actions of the side to move, in increasing order; none when the game is over."""
 
@@ -127,6 +132,27 @@ class Moment(Protocol):
 
     def write_private(self, player: int, tensors: Tensors) -> None:
         """Fills a player's tensors, which are zero."""
+
+
+def chain(moment: Moment) -> list[Moment]:
+    """The moments of a game up to this one, from the first."""
+    moments = [moment]
+    while (before := moments[-1].before) is not None:
+        moments.append(before)
+    return moments[::-1]
+
+
+def replay(setup: Setup, actions: Sequence[int]) -> Moment:
+    """The moment after these actions from the start."""
+    moment = setup.first_moment()
+    for action in actions:
+        moment = moment.after(action)
+    return moment
+
+
+def reduce_moment(moment: Moment) -> tuple[Any, ...]:
+    """Pickles a moment as its actions: the chain of earlier moments is too deep for pickle."""
+    return replay, (moment.setup, [earlier.action for earlier in chain(moment)[1:]])
 
 
 def longest_course(position: rules.Position) -> int:

@@ -54,7 +54,7 @@ class DarkChessGame(chess_adapter.ChessGame):
     def __init__(self, params: Mapping[str, Any] | None = None):
         parameters = registration.complete_parameters(_GAME_TYPE, params)
         setup = setup_from_parameters(parameters)
-        description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup.horizon)
+        description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
         super().__init__(description, setup, parameters)
 
 

@@ -11,12 +11,14 @@ from klss_spiel.games import chess_observation as observation
 from klss_spiel.games import chess_rules as rules
 from klss_spiel.games.chess_play import (
     DRAW,
+    NO_ACTION,
     NO_HORIZON,
     OUTCOME_TEXT,
     Course,
     Tensors,
     TensorShapes,
     longest_course,
+    reduce_moment,
     win_for,
 )
 
@@ -64,13 +66,21 @@ class DarkChessSetup:
         return chess_actions.action_table(self.start.width, self.start.height)
 
     @property
+    def remembered_plies(self) -> int:
+        """Plies of an information state tensor, the start included; 0 for no tensor.
+
+        Views tell every own move only if the player looks after each.
+        """
+        return self.horizon + 1 if self.horizon and self.variant.observe_every_ply else 0
+
+    @property
     def max_game_length(self) -> int:
         """A bound on the number of actions in a game."""
         return self.horizon or longest_course(self.start)
 
     def first_moment(self) -> DarkChessMoment:
         """The start of the game."""
-        return DarkChessMoment(self, Course(self.start), ("White", "Black"), None, None)
+        return DarkChessMoment(self, Course(self.start), ("White", "Black"), None)
 
     def outcome(self, course: Course) -> float | None:
         """White's utility if the game is over, else None."""
@@ -99,17 +109,22 @@ class DarkChessMoment(NamedTuple):
         told: [player] own moves and observations so far: the information state.
         outcome: White's utility once the game is over, else None.
         before: the moment one ply ago; None at the start.
+        action: the last action; NO_ACTION at the start.
     """
 
     setup: DarkChessSetup
     course: Course
     told: tuple[str, str]
     outcome: float | None
-    before: DarkChessMoment | None
+    before: DarkChessMoment | None = None
+    action: int = NO_ACTION
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DarkChessMoment:
         # OpenSpiel deep-copies the attributes of a Python state with every clone.
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_moment(self)
 
     def legal_actions(self) -> tuple[int, ...]:
         """Actions of the side to move, in increasing order."""
@@ -128,7 +143,7 @@ class DarkChessMoment(NamedTuple):
         for player in (rules.WHITE, rules.BLACK):
             if setup.variant.observe_every_ply or player != mover or ending:
                 told[player] += f" {observation.fog_text(course.position, player)}{ending}"
-        return DarkChessMoment(setup, course, (told[0], told[1]), outcome, self)
+        return DarkChessMoment(setup, course, (told[0], told[1]), outcome, self, action)
 
     def _look(self, player: int) -> rules.Position:
         """The position the player last looked at."""

@@ -14,12 +14,14 @@ from klss_spiel.games import chess_rules as rules
 from klss_spiel.games import kriegspiel_umpire as umpire
 from klss_spiel.games.chess_play import (
     DRAW,
+    NO_ACTION,
     NO_HORIZON,
     OUTCOME_TEXT,
     Course,
     Tensors,
     TensorShapes,
     longest_course,
+    reduce_moment,
     win_for,
 )
 
@@ -68,10 +70,19 @@ class KriegspielSetup:
         default_factory=dict, repr=False
     )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = [getattr(self, field.name) for field in dataclasses.fields(self)]
+        return KriegspielSetup, tuple(fields[:-1])  # without what is remembered
+
     @property
     def table(self) -> chess_actions.ActionTable:
         """The numbering of actions."""
         return chess_actions.action_table(self.start.width, self.start.height)
+
+    @property
+    def remembered_plies(self) -> int:
+        """Plies of an information state tensor, the start included; 0 for no tensor."""
+        return self.horizon + 1 if self.horizon else 0
 
     @property
     def max_game_length(self) -> int:
@@ -113,7 +124,7 @@ class KriegspielMoment(NamedTuple):
         outcome: White's utility once the game is over, else None.
         before: the moment one action ago; None at the start.
         announcement: what the umpire said after the last legal move.
-        move: the last try; None at the start.
+        action: the last try; NO_ACTION at the start.
         failed: illegal tries of the side to move since then.
         num_tries: illegal tries in the whole game.
     """
@@ -124,13 +135,16 @@ class KriegspielMoment(NamedTuple):
     outcome: float | None
     before: KriegspielMoment | None
     announcement: umpire.Announcement
-    move: rules.Move | None = None
+    action: int = NO_ACTION
     failed: tuple[rules.Move, ...] = ()
     num_tries: int = 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> KriegspielMoment:
         # OpenSpiel deep-copies the attributes of a Python state with every clone.
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduce_moment(self)
 
     def legal_actions(self) -> tuple[int, ...]:
         """Tries of the side to move, in increasing order."""
@@ -178,7 +192,7 @@ class KriegspielMoment(NamedTuple):
             outcome,
             self,
             announcement,
-            move,
+            action,
             failed,
             num_tries,
         )
@@ -206,21 +220,22 @@ class KriegspielMoment(NamedTuple):
         self, player: int, positions: frozenset[rules.Position]
     ) -> frozenset[rules.Position]:
         """The positions a player holds possible now, given those of one action ago."""
-        if self.before is None or self.move is None:
+        if self.before is None:
             return positions
+        move = self.setup.table.moves[self.action]
         mover = self.before.course.position.side
         steps = [umpire.legal_steps(q, self.setup.are_there_any) for q in positions]
         if self.failed:
             if player != mover:
                 return positions
-            illegal = (self.move not in s for s in steps)
+            illegal = (move not in s for s in steps)
             return frozenset(itertools.compress(positions, illegal))
         heard = self.announcement.heard[player]
         own = player == mover
         return frozenset(
             step.after
             for s in steps
-            for step in ([s[self.move]] if own and self.move in s else () if own else s.values())
+            for step in ([s[move]] if own and move in s else () if own else s.values())
             if step.announcement.heard[player] == heard
         )
 
@@ -248,32 +263,54 @@ class KriegspielMoment(NamedTuple):
     def public_shapes(self) -> TensorShapes:
         """Names and shapes of the public tensors."""
         start = self.setup.start
-        return {"gone": (2, start.height, start.width), "checks": (len(rules.CheckDirection),)}
+        shapes: TensorShapes = {
+            "gone": (len(umpire.Gone) - 1, start.height, start.width),
+            "checks": (len(rules.CheckDirection),),
+        }
+        if self.setup.announce_tries:
+            shapes["overheard"] = (1,)
+        if self.setup.are_there_any in (umpire.AreThereAny.ANY, umpire.AreThereAny.COUNT):
+            shapes["pawn_captures"] = (1,)
+        return shapes
 
     def write_public(self, tensors: Tensors) -> None:
         """Fills the public tensors."""
-        gone, square, checks, _ = self.announcement
+        gone, square, checks, captures, _ = self.announcement
         if square is not None:
             width = self.course.position.width
             tensors["gone"][gone - 1, square // width, square % width] = 1.0
         tensors["checks"][:] = [direction in checks for direction in rules.CheckDirection]
+        if self.setup.announce_tries:
+            tensors["overheard"][0] = len(self.failed)
+        if self.setup.are_there_any is umpire.AreThereAny.ANY:
+            tensors["pawn_captures"][0] = bool(captures)
+        elif self.setup.are_there_any is umpire.AreThereAny.COUNT:
+            tensors["pawn_captures"][0] = len(captures)
 
     def private_shapes(self) -> TensorShapes:
         """Names and shapes of a player's tensors."""
-        return {
+        num_actions = len(self.setup.table.moves)
+        shapes: TensorShapes = {
             "board": observation.planes_shape(self.setup.start),
             "castling": (2,),
-            "failed": (len(self.setup.table.moves),),
+            "failed": (num_actions,),
             **self.public_shapes(),
         }
+        if self.setup.are_there_any is umpire.AreThereAny.ALL:
+            shapes["pawn_captures"] = (num_actions,)
+        return shapes
 
     def write_private(self, player: int, tensors: Tensors) -> None:
-        """Fills a player's tensors."""
+        """Fills a player's tensors; the own failed tries are numbered 1, 2, ..."""
         position = self.course.position
+        numbers = self.setup.table.numbers
         seen = observation.own_squares(position, player)
         observation.write_planes(tensors["board"], position, seen)
         observation.write_castling(tensors["castling"], position, player)
-        if player == position.side:
-            for move in self.failed:
-                tensors["failed"][self.setup.table.numbers[move]] = 1.0
         self.write_public(tensors)
+        if player != position.side:
+            return
+        for order, move in enumerate(self.failed, start=1):
+            tensors["failed"][numbers[move]] = order
+        if self.setup.are_there_any is umpire.AreThereAny.ALL:
+            tensors["pawn_captures"][[numbers[m] for m in self.announcement.pawn_captures]] = 1.0

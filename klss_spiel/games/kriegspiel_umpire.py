@@ -51,16 +51,19 @@ class Announcement(NamedTuple):
         gone: whether a pawn or a piece was captured.
         square: where it stood, or None.
         checks: directions of the check given.
+        pawn_captures: legal captures by pawns of the side now to move, whatever the
+            pawn becomes, if anything is said about them; else empty.
         heard: [player] the announcement as that player hears it.
     """
 
     gone: Gone
     square: int | None
     checks: rules.CheckDirection
+    pawn_captures: tuple[rules.Move, ...]
     heard: tuple[str, str]
 
 
-SILENCE: Final = Announcement(Gone.NOTHING, None, rules.NO_CHECK, (QUIET, QUIET))
+SILENCE: Final = Announcement(Gone.NOTHING, None, rules.NO_CHECK, (), (QUIET, QUIET))
 
 
 class Step(NamedTuple):
@@ -117,7 +120,7 @@ def _announce(
         words.append("mate" if checks else "stalemate")
     elif rules.is_dead(after):
         words.append("draw")
-    captures = _pawn_captures(after)
+    captures = () if any_rule is AreThereAny.NONE else _pawn_captures(after)
     if any_rule is AreThereAny.ANY:
         words.append("try" if captures else "no")
     elif any_rule is AreThereAny.COUNT:
@@ -125,19 +128,20 @@ def _announce(
     public = ",".join(words) or QUIET
     heard = [public, public]
     if any_rule is AreThereAny.ALL:
-        heard[after.side] += f",tries:{'+'.join(captures) or QUIET}"
-    return Announcement(gone, square, checks, (heard[0], heard[1]))
+        names = [boards.move_to_uci(capture, after.width) for capture in captures]
+        heard[after.side] += f",tries:{'+'.join(names) or QUIET}"
+    return Announcement(gone, square, checks, captures, (heard[0], heard[1]))
 
 
-def _pawn_captures(position: rules.Position) -> list[str]:
+def _pawn_captures(position: rules.Position) -> tuple[rules.Move, ...]:
     """Legal captures by pawns, one for all the pieces a pawn may become."""
     found = {
-        boards.move_to_uci(rules.Move(move.source, move.target), position.width)
+        rules.Move(move.source, move.target)
         for move in _legal_moves(position)
         if rules.kind_of(position.squares[move.source]) == rules.PAWN
         and rules.captured_square(position, move) is not None
     }
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def all_tries(position: rules.Position) -> list[rules.Move]:
