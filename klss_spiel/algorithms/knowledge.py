@@ -151,10 +151,16 @@ def infoset_hypergraph(
     return InfosetHypergraph(vertex, edge, num_edges)
 
 
+def _check_step(what: str, value: float, least: int) -> None:
+    if not (value >= least and (value == COMMON_KNOWLEDGE or float(value).is_integer())):
+        raise ValueError(
+            f"expected {what} of {least}, {least + 1}, ... or COMMON_KNOWLEDGE, got {value}"
+        )
+
+
 def ball(graph: InfosetHypergraph, nodes: BoolArray, radius: float) -> BoolArray:
     """[N] the vertices at distance at most `radius` from the marked `nodes` ([N])."""
-    if radius < 0 or (radius != COMMON_KNOWLEDGE and radius != int(radius)):
-        raise ValueError(f"expected a radius of 0, 1, 2, ... or COMMON_KNOWLEDGE, got {radius}")
+    _check_step("a radius", radius, 0)
     if np.any(nodes & ~graph.vertex):
         raise ValueError("expected a set of vertices, got nodes that are not in the hypergraph")
     if radius == COMMON_KNOWLEDGE:
@@ -184,8 +190,7 @@ def knowledge_set(tree: GameTree, nodes: BoolArray, k: float) -> BoolArray:
       nodes: [N] the set S, e.g. `tree.infoset[player] == infoset`.
       k: 1, 2, ... or COMMON_KNOWLEDGE. S^1 is S itself.
     """
-    if k < 1:
-        raise ValueError(f"expected an order k of 1, 2, ... or COMMON_KNOWLEDGE, got {k}")
+    _check_step("an order k", k, 1)
     return ball(infoset_hypergraph(tree), nodes, k - 1)
 
 
