@@ -229,7 +229,8 @@ def _encode_cell(value: Any) -> str:
     value = _plain(value)
     if value is None:
         return ""
-    if isinstance(value, str) and value and _decode_cell(value) == value:
+    # The csv module reads a bare carriage return as the end of a line.
+    if isinstance(value, str) and value and "\r" not in value and _decode_cell(value) == value:
         return value
     return json.dumps(value, default=_plain)
 
