@@ -195,7 +195,9 @@ def policy_to_pyspiel(policy: BehaviorPolicy) -> Any:
 
 
 def policy_to_openspiel(policy: BehaviorPolicy, game: Any) -> openspiel_policy.TabularPolicy:
-    """The policy as OpenSpiel's Python `TabularPolicy` of `game`."""
+    """The policy as OpenSpiel's Python `TabularPolicy` of `game`, a game or its name."""
+    if isinstance(game, str):
+        game = load_game(game)
     tabular = openspiel_policy.TabularPolicy(turn_based(game))
     table = policy_table(policy)
     if set(tabular.state_lookup) != set(table):

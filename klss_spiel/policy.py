@@ -15,6 +15,7 @@ from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree
 
 _FORMAT = "klss_spiel.policy/1"
 _TOLERANCE = 1e-6
+_DIGITS = 9
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,6 +99,8 @@ class BehaviorPolicy:
         """
         if other.tree is not self.tree:
             raise ValueError(f"cannot mix policies of {self.tree.name} and {other.tree.name}")
+        if not 0.0 <= weight <= 1.0:
+            raise ValueError(f"expected 0 <= weight <= 1, got {weight}")
         mixed = []
         for p in PLAYERS:
             plan = (1.0 - weight) * self.realization_plans[p] + weight * other.realization_plans[p]
@@ -133,8 +136,13 @@ class BehaviorPolicy:
 
 
 def fingerprint(tree: GameTree) -> str:
-    """A digest of everything a policy depends on: infosets, labels and actions."""
+    """A digest of the game: nodes, payoffs, infosets, labels and actions."""
     digest = hashlib.sha256()
+    for nodes in (tree.parent, tree.action, tree.player):
+        digest.update(np.ascontiguousarray(nodes, dtype=np.int64).tobytes())
+    for floats in (tree.chance, tree.utility):
+        # Rounded, so that the last bits of another machine do not make another game.
+        digest.update((np.round(floats, _DIGITS) + 0.0).tobytes())
     for infosets in tree.infosets:
         for values in (infosets.parent_sequence, infosets.num_actions, infosets.sequence_action):
             digest.update(np.ascontiguousarray(values, dtype=np.int64).tobytes())

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import weakref
 
 import numpy as np
 
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree, IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree, Infosets, IntArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -236,12 +237,24 @@ def make_sequence_form(
     )
 
 
+# A treeplex's levels are worth keeping: policies of one tree come by the thousand.
+_TREEPLEXES: weakref.WeakKeyDictionary[GameTree, tuple[Treeplex, Treeplex]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
 def treeplex_from_tree(tree: GameTree, player: int) -> Treeplex:
     """The player's treeplex; its sequences have the tree's numbers.
 
-    Its infosets are `tree.infosets[player].decisions`, in that order.
+    Its infosets are `tree.infosets[player].decisions`, in that order. The same tree
+    gives the same object.
     """
-    infosets = tree.infosets[player]
+    if tree not in _TREEPLEXES:
+        _TREEPLEXES[tree] = (_make_treeplex(tree.infosets[0]), _make_treeplex(tree.infosets[1]))
+    return _TREEPLEXES[tree][player]
+
+
+def _make_treeplex(infosets: Infosets) -> Treeplex:
     decisions = infosets.decisions
     return Treeplex(
         parent_sequence=infosets.parent_sequence[decisions],
@@ -265,5 +278,5 @@ def sequence_form_from_tree(tree: GameTree) -> SequenceForm:
 def _ranges(first: IntArray, count: IntArray) -> IntArray:
     """The ranges first[i] + [0, count[i]) one after another."""
     starts = np.cumsum(count) - count
-    ranges: IntArray = np.arange(int(count.sum()), dtype=np.int32)
-    return (ranges + np.repeat(first - starts, count)).astype(np.int32)
+    offsets: IntArray = np.repeat(first - starts, count).astype(np.int32)
+    return np.arange(int(count.sum()), dtype=np.int32) + offsets

@@ -1,4 +1,6 @@
 import functools
+import gc
+import weakref
 
 import numpy as np
 import pyspiel
@@ -196,3 +198,13 @@ def test_uniform_is_one_over_the_number_of_actions():
     for i in range(treeplex.num_infosets):
         first, count = treeplex.first_sequence[i], treeplex.num_actions[i]
         assert set(uniform[first : first + count].tolist()) == {1.0 / count}
+
+
+def test_treeplexes_of_a_tree_are_kept_as_long_as_the_tree():
+    tree = tree_from_game("kuhn_poker")
+    assert treeplex_from_tree(tree, 0) is treeplex_from_tree(tree, 0)
+    assert treeplex_from_tree(tree, 0) is not treeplex_from_tree(tree_of("kuhn_poker"), 0)
+    treeplex = weakref.ref(treeplex_from_tree(tree, 0))
+    del tree
+    gc.collect()
+    assert treeplex() is None
