@@ -29,6 +29,7 @@ from klss_spiel.tree import (
 
 DEFAULT_MAX_NODES = 5_000_000
 _NODES_BETWEEN_PROGRESS = 4096
+_SUM_TOLERANCE = 1e-9
 
 # What a callable policy looks like: state -> {action: probability}.
 PolicyFunction = Callable[[Any], Mapping[int, float]]
@@ -70,6 +71,8 @@ def check_supported(game: Any) -> None:
     utility = game_type.utility
     if utility not in (pyspiel.GameType.Utility.ZERO_SUM, pyspiel.GameType.Utility.CONSTANT_SUM):
         raise ValueError(f"expected a zero-sum or constant-sum game, got {utility} in {game}")
+    if game_type.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise ValueError(f"expected chance outcomes that can be listed, got {game}, which samples")
     if not game_type.provides_information_state_string:
         raise ValueError(
             f"{game} has no information state string, which is needed to tell apart what "
@@ -103,7 +106,7 @@ def tree_from_game(
     builder = TreeBuilder(str(game))
     # A node waits here with its parent's number, the action and its chance probability.
     waiting = [(game.new_initial_state(), NO_PARENT, NO_ACTION, 1.0)]
-    offset = 0.0
+    offset: float | None = None
     while waiting:
         state, parent, action, probability = waiting.pop()
         if len(builder) >= max_nodes:
@@ -112,17 +115,29 @@ def tree_from_game(
                 f"{len(waiting) + 1} more waiting); raise it with the argument max_nodes"
             )
         player = int(state.current_player())
-        observations = (state.information_state_string(0), state.information_state_string(1))
+        try:
+            observations = (state.information_state_string(0), state.information_state_string(1))
+        except Exception as error:
+            raise ValueError(
+                f"{game} does not tell both players' information states after the actions "
+                f"{state.history()}: {error}"
+            ) from error
         if player == TERMINAL:
             returns = state.returns()
-            offset = 0.5 * (returns[0] + returns[1])
+            half_sum = 0.5 * (returns[0] + returns[1])
+            offset = half_sum if offset is None else offset
+            if abs(half_sum - offset) > _SUM_TOLERANCE:
+                raise ValueError(
+                    f"expected a constant sum of payoffs, got {2 * offset} and {2 * half_sum} in "
+                    f"{game}"
+                )
             builder.add_node(
                 parent,
                 action,
                 TERMINAL,
                 observations,
                 chance=probability,
-                utility=returns[0] - offset,
+                utility=returns[0] - half_sum,
             )
             continue
         if player == CHANCE:
@@ -139,7 +154,7 @@ def tree_from_game(
         waiting.extend(reversed(children))
         if node % _NODES_BETWEEN_PROGRESS == 0:
             progress.update(node)
-    tree = builder.build(utility_offset=offset)
+    tree = builder.build(utility_offset=offset or 0.0)
     check_tree(tree)
     return tree
 

@@ -21,11 +21,12 @@ import array
 import dataclasses
 import functools
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int32]
+IntArray = npt.NDArray[np.integer[Any]]
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -361,14 +362,21 @@ def _fill_sequences(tree: GameTree, p: int) -> None:
 def check_tree(tree: GameTree, tolerance: float = 1e-9) -> None:
     """Raises ValueError unless `tree` is a game of perfect recall for both players.
 
-    Verified: chance probabilities are positive and sum to one, the children of
+    Verified: nodes are in breadth-first order, chance probabilities are positive
+    and sum to one, payoffs are finite and only at terminals, the children of
     an infoset's nodes carry the infoset's actions, infosets and turns agree, no
     two decision infosets of a player share a label, and every player's infoset
     fixes his last own sequence and the infoset before it.
     """
+    _check_order(tree)
+    if not np.all(np.isfinite(tree.utility)):
+        raise ValueError(f"{tree.name} has a payoff that is not a finite number")
+    if np.any(tree.utility[tree.player != TERMINAL] != 0.0):
+        raise ValueError(f"{tree.name} has a payoff at a node that is not terminal")
     chance_nodes = np.flatnonzero(tree.player == CHANCE)
     sums = np.bincount(tree.parent[1:], weights=tree.chance[1:], minlength=tree.num_nodes)
-    wrong = chance_nodes[np.abs(sums[chance_nodes] - 1.0) > tolerance]
+    # Written so that NaN is wrong, too.
+    wrong = chance_nodes[~(np.abs(sums[chance_nodes] - 1.0) <= tolerance)]
     if len(wrong):
         raise ValueError(
             f"chance probabilities at node {wrong[0]} of {tree.name} sum to "
@@ -376,8 +384,30 @@ def check_tree(tree: GameTree, tolerance: float = 1e-9) -> None:
         )
     if np.any(tree.chance <= 0.0):
         raise ValueError(f"{tree.name} has a chance outcome of probability zero or less")
+    if np.any(tree.chance[1:][tree.player[tree.parent[1:]] != CHANCE] != 1.0):
+        raise ValueError(f"{tree.name} has a player's move with a probability other than 1")
     for p in PLAYERS:
         _check_player(tree, p)
+
+
+def _check_order(tree: GameTree) -> None:
+    parent = tree.parent[1:]
+    starts = tree.level_start
+    if (
+        tree.parent[ROOT] != NO_PARENT
+        or np.any(parent < ROOT)
+        or np.any(parent >= np.arange(1, tree.num_nodes))
+        or np.any(np.diff(parent) < 0)
+        or starts[0] != ROOT
+        or starts[-1] != tree.num_nodes
+        or any(
+            parent[level.start - 1] < starts[depth] or parent[level.stop - 2] >= level.start
+            for depth, level in enumerate(tree.levels(skip_root=True))
+        )
+    ):
+        raise ValueError(f"the nodes of {tree.name} are not in breadth-first order")
+    if np.any((tree.num_children == 0) != (tree.player == TERMINAL)):
+        raise ValueError(f"{tree.name} has a terminal node with children or another without")
 
 
 def _check_player(tree: GameTree, p: int) -> None:
@@ -406,4 +436,10 @@ def _check_player(tree: GameTree, p: int) -> None:
         raise ValueError(
             f"{tree.name} is not of perfect recall: player {p} reaches one infoset by "
             "different own actions"
+        )
+    before = infoset[tree.parent[1:]]
+    if np.any((before != infoset[1:]) & (before != infosets.parent[infoset[1:]])):
+        raise ValueError(
+            f"{tree.name} is not of perfect recall: player {p} reaches one infoset from "
+            "different ones"
         )
