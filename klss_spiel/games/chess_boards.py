@@ -13,7 +13,8 @@ from typing import Final
 from klss_spiel.games import chess_rules as rules
 
 # Sources. minimal4x3 and mate2 are the boards of the thesis (section 4.1.4; the figure of
-# the second is lost, this is a mate in two with a tree of the size it states). silverman4x4,
+# the second is lost, this is a mate in two with a tree of the size it states, if pawns
+# can only become queens). silverman4x4,
 # microchess (Glimne 1997) and demichess (Krystufek 1986) are known small variants, and
 # openspiel4x4 is the small board of OpenSpiel's own dark chess and Kriegspiel.
 BOARDS: Final[dict[str, str]] = {
