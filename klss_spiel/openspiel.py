@@ -114,6 +114,8 @@ def tree_from_game(
                 f"{game} has more than max_nodes={max_nodes} nodes ({len(builder)} reached, "
                 f"{len(waiting) + 1} more waiting); raise it with the argument max_nodes"
             )
+        if len(builder) % _NODES_BETWEEN_PROGRESS == 0:
+            progress.update(len(builder))
         player = int(state.current_player())
         try:
             observations = (state.information_state_string(0), state.information_state_string(1))
@@ -152,8 +154,6 @@ def tree_from_game(
             children = [(state.child(a), node, a, 1.0) for a in actions]
         # Last in, first out: the first action's child must be visited first.
         waiting.extend(reversed(children))
-        if node % _NODES_BETWEEN_PROGRESS == 0:
-            progress.update(node)
     tree = builder.build(utility_offset=offset or 0.0)
     check_tree(tree)
     return tree
