@@ -1,0 +1,221 @@
+"""Methods of subgame solving, as values.
+
+A method refines the strategy of one player (the papers' plus, or P1; here "the
+player") at an infoset I. Every method known to us maximises
+
+    AGG over opponent infosets J of  M(J; x)
+
+where the margin M(J; x) is how much worse off the opponent is at J than against
+the blueprint. Methods differ in the region in which x may change, in what the
+player is assumed to do elsewhere, in how a margin is put together, and in AGG:
+
+    region    the nodes at or below the order-k knowledge set I^k, up to common
+              knowledge (ZS21, definition 2)
+    margin    what of the opponent's payoff outside the region counts:
+                FOLDED     all of it; the player plays the blueprint there (ZS21,
+                           section 4). Over common knowledge nothing is outside
+                CUT        none; outside nodes do not exist (Obscuro, C.6)
+                SAFE_GIFT  its share of the gift only (OLSS, equation 7)
+    gadget    who picks J:
+                MAXMARGIN  the opponent (Moravcik et al. 2016)
+                RESOLVE    chance, and the opponent may leave (Burch et al. 2014)
+                UNSAFE     chance, by the blueprint (Gilpin and Sandholm 2006)
+                REACHING   the opponent picks a strategy, which reaches J with
+                           some probability (OLSS-I, equation 9)
+                PLAYING    the opponent picks a strategy and plays on by it (OLSS-II,
+                           equation 11)
+    reach     gifts on the way to J raise its margin (Brown and Sandholm 2017)
+
+The names below that look like constants are either recipes or functions that
+return one; calling a recipe gives the same recipe with some options changed:
+`MAXMARGIN(reach=True)`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any
+
+from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
+from klss_spiel.policy import BehaviorPolicy
+
+
+class Margin(enum.Enum):
+    """What of the game outside the region enters a margin."""
+
+    FOLDED = "folded"
+    CUT = "cut"
+    SAFE_GIFT = "safe_gift"
+
+
+class Gadget(enum.Enum):
+    """How margins are put together to one objective."""
+
+    MAXMARGIN = "maxmargin"
+    RESOLVE = "resolve"
+    UNSAFE = "unsafe"
+    REACHING = "reaching"
+    PLAYING = "playing"
+
+
+class RootWeights(enum.Enum):
+    """With what probability chance picks opponent infosets in a resolve gadget.
+
+    REACH is proportional to how often chance and the player reach them (Burch et
+    al. 2014; ZS21, section 3). UNIFORM is ZS21's algorithm 12. OPPONENT is half
+    uniform, half proportional to how often the opponent's blueprint plays there
+    (Obscuro, appendix C.3).
+    """
+
+    REACH = "reach"
+    UNIFORM = "uniform"
+    OPPONENT = "opponent"
+
+
+@dataclasses.dataclass(frozen=True)
+class SubgameRecipe:
+    """A method of subgame solving; see the module's text.
+
+    Attributes:
+      name: for tables.
+      order: k, or COMMON_KNOWLEDGE.
+      gadget: who picks the opponent infoset.
+      margin: what counts outside the region.
+      reach: whether gifts on the way to an opponent infoset are added to its margin.
+      root_weights: chance's choice in a resolve gadget.
+      gift_scale: eta, by which SAFE_GIFT margins multiply the gift. Above 1 the
+        method is not safe.
+      opponent_strategies: what REACHING and PLAYING let the opponent choose from: his
+        side of each policy. None means the blueprint alone.
+      merge_transpositions: keep one of several root nodes that nobody can tell
+        apart by anything that follows (ZS21, section 4, item 3); only at order 1.
+    """
+
+    name: str
+    order: float = COMMON_KNOWLEDGE
+    gadget: Gadget = Gadget.MAXMARGIN
+    margin: Margin = Margin.FOLDED
+    reach: bool = False
+    root_weights: RootWeights = RootWeights.REACH
+    gift_scale: float = 1.0
+    opponent_strategies: tuple[BehaviorPolicy, ...] | None = None
+    merge_transpositions: bool = False
+
+    def __post_init__(self) -> None:
+        if self.order != COMMON_KNOWLEDGE and (self.order < 1 or self.order != int(self.order)):
+            raise ValueError(f"expected an order 1, 2, ... or COMMON_KNOWLEDGE, got {self.order}")
+        if self.margin == Margin.FOLDED and self.order % 2 == 0:
+            raise ValueError(
+                f"k-KLSS needs an odd k (the player's infosets must lie wholly inside or outside "
+                f"the region), got k={self.order}; KLUSS takes even k too"
+            )
+        one_infoset = self.margin == Margin.SAFE_GIFT or self.gadget == Gadget.PLAYING
+        if one_infoset and self.order != 1:
+            raise ValueError(f"{self.name} is defined for order 1, got {self.order}")
+        if self.merge_transpositions and self.order != 1:
+            raise ValueError(f"transpositions can be merged at order 1, got order {self.order}")
+        if self.gift_scale < 0.0:
+            raise ValueError(f"expected a gift scale of at least 0, got {self.gift_scale}")
+        limited = self.gadget in (Gadget.REACHING, Gadget.PLAYING)
+        if self.opponent_strategies is not None:
+            if not limited:
+                raise ValueError(f"{self.name} does not limit the opponent to strategies")
+            if not len(self.opponent_strategies):
+                raise ValueError("expected at least one opponent strategy, got none")
+
+    def __call__(self, **options: Any) -> SubgameRecipe:
+        """The same recipe with some attributes changed."""
+        return dataclasses.replace(self, **options)
+
+
+# Over the common-knowledge closure. Safe, but for UNSAFE.
+UNSAFE = SubgameRecipe("unsafe", gadget=Gadget.UNSAFE)
+RESOLVE = SubgameRecipe("resolve", gadget=Gadget.RESOLVE)
+MAXMARGIN = SubgameRecipe("maxmargin", gadget=Gadget.MAXMARGIN)
+
+
+def KLSS(
+    k: float = 1,
+    gadget: Gadget = Gadget.MAXMARGIN,
+    *,
+    reach: bool = False,
+    root_weights: RootWeights = RootWeights.UNIFORM,
+    merge_transpositions: bool = False,
+) -> SubgameRecipe:
+    """Order-k knowledge-limited subgame solving, k odd (ZS21, algorithm 12)."""
+    return SubgameRecipe(
+        f"{k}-klss",
+        order=k,
+        gadget=gadget,
+        margin=Margin.FOLDED,
+        reach=reach,
+        root_weights=root_weights,
+        merge_transpositions=merge_transpositions,
+    )
+
+
+def KLUSS(
+    k: float = 2,
+    gadget: Gadget = Gadget.MAXMARGIN,
+    *,
+    reach: bool = False,
+    root_weights: RootWeights = RootWeights.UNIFORM,
+) -> SubgameRecipe:
+    """Order-k knowledge-limited unfrozen subgame solving (Obscuro, appendix C.6)."""
+    return SubgameRecipe(
+        f"{k}-kluss",
+        order=k,
+        gadget=gadget,
+        margin=Margin.CUT,
+        reach=reach,
+        root_weights=root_weights,
+    )
+
+
+def SAFE_1_KLSS(
+    gift_scale: float = 1.0, gadget: Gadget = Gadget.MAXMARGIN, *, reach: bool = False
+) -> SubgameRecipe:
+    """Safe-1-KLSS (OLSS, section 4.3).
+
+    Args:
+      gift_scale: eta; the paper's theorem 4.1 needs at most 1, its experiments use 2.
+      gadget: how the Safe-1-KLSS margins are aggregated.
+      reach: whether to add gifts made on the way.
+    """
+    return SubgameRecipe(
+        "safe-1-klss",
+        order=1,
+        gadget=gadget,
+        margin=Margin.SAFE_GIFT,
+        reach=reach,
+        gift_scale=gift_scale,
+    )
+
+
+def OLSS_1(
+    opponent_strategies: tuple[BehaviorPolicy, ...] | None = None, gift_scale: float = 1.0
+) -> SubgameRecipe:
+    """OLSS-I: the opponent's way to the subgame is limited (OLSS, section 5.1)."""
+    return SubgameRecipe(
+        "olss-1",
+        order=1,
+        gadget=Gadget.REACHING,
+        margin=Margin.SAFE_GIFT,
+        gift_scale=gift_scale,
+        opponent_strategies=opponent_strategies,
+    )
+
+
+def OLSS_2(
+    opponent_strategies: tuple[BehaviorPolicy, ...] | None = None, gift_scale: float = 1.0
+) -> SubgameRecipe:
+    """OLSS-II: the opponent's whole strategy is limited (OLSS, section 5.2)."""
+    return SubgameRecipe(
+        "olss-2",
+        order=1,
+        gadget=Gadget.PLAYING,
+        margin=Margin.SAFE_GIFT,
+        gift_scale=gift_scale,
+        opponent_strategies=opponent_strategies,
+    )
