@@ -153,9 +153,7 @@ def _next_level(setup: DarkChessSetup, levels: list[_Level], room: int) -> _Leve
         drawn |= _repeated(levels, children, parent, clock)
     # Whether and how the game has ended is part of what both see.
     over = terminal | drawn
-    observed[over] ^= (2 + utility[over]).astype(np.uint64)[:, None]
-    looks = over | variant.observe_every_ply
-    who = np.full(len(words), mover, dtype=np.uint8)
+    ending = np.where(over, 2 + utility.astype(np.int8), 0).astype(np.uint8)
     return _Level(
         first=last.first + len(last.parent),
         positions=children,
@@ -163,7 +161,9 @@ def _next_level(setup: DarkChessSetup, levels: list[_Level], room: int) -> _Leve
         action=actions,
         utility=utility,
         clock=clock,
-        keys=tree_kernels.extend_keys(last.keys, parent, words, who, observed, looks),
+        keys=tree_kernels.extend_keys(
+            last.keys, parent, words, mover, observed, ending, variant.observe_every_ply
+        ),
         open=np.flatnonzero(~over),
     )
 
@@ -204,12 +204,14 @@ def _infosets(
             goes_on[level.open] = True
             wanted = np.flatnonzero(goes_on[first])
             new = np.full(len(first), "", dtype=object)
+            decides = (setup.start.side + depth) % 2 == player
+            # The other player's text is only the beginning of later ones.
+            needed = decides or (len(wanted) and len(levels[depth + 1].open))
             if depth == 0:
                 new[:] = "White" if player == rules.WHITE else "Black"
-            elif len(wanted):
+            elif len(wanted) and needed:
                 before = infoset[player, level.parent[first[wanted]]]
                 new[wanted] = _texts(setup, level, depth, player, first[wanted], texts, before)
-            decides = (setup.start.side + depth) % 2 == player
             # Texts of earlier levels are looked up by infoset number.
             texts.extend(new)
             labelled.extend(new if decides else [""] * len(new))

@@ -83,16 +83,19 @@ def is_irreversible(positions: Any, starts: Any, words: Any) -> Any:
 
 
 @kernel
-def extend_keys(keys: Any, parents: Any, words: Any, movers: Any, observed: Any, looks: Any) -> Any:
+def extend_keys(
+    keys: Any, parents: Any, words: Any, mover: Any, observed: Any, ending: Any, every_ply: Any
+) -> Any:
     """Keys of both players' sequences of own moves and observations.
 
     Args:
         keys: [n, 2] keys of the parents.
         parents: [m] parent of each child.
         words: [m] move that leads to each child.
-        movers: [m] who made it.
+        mover: who made them all.
         observed: [m, 2] keys of what both see after it.
-        looks: [m] whether the mover looks at the board after the own move.
+        ending: [m] how the game ended there, 0 if it goes on; both see it.
+        every_ply: whether the mover looks at the board after the own move, too.
 
     Returns:
         [m, 2] keys of the children.
@@ -100,9 +103,10 @@ def extend_keys(keys: Any, parents: Any, words: Any, movers: Any, observed: Any,
     extended = np.empty((len(words), 2), dtype=np.uint64)
     for j in range(len(words)):
         for player in range(2):
-            own = movers[j] == player
+            own = mover == player
             move = (np.uint64(words[j]) & PUBLIC_BITS) + ONE if own else ZERO
-            seen = observed[j, player] if looks[j] or not own else ZERO
+            looks = every_ply or not own or ending[j]
+            seen = observed[j, player] ^ np.uint64(ending[j]) if looks else ZERO
             extended[j, player] = extend_key(keys[parents[j], player], move, seen)
     return extended
 
