@@ -197,14 +197,15 @@ def test_a_killed_run_leaves_whole_rows_and_goes_on(tmp_path):
     assert fresh == [2, 3, 4]
 
 
-def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch, step):
     path = tmp_path / "rows.json"
     output.write_rows(path, [{"a": 1}])
 
-    def fail(descriptor):
+    def fail(*arguments):
         raise OSError("no space left")
 
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, step, fail)
     with pytest.raises(OSError, match="no space"):
         output.write_rows(path, [{"a": 1}, {"a": 2}])
     assert output.read_rows(path) == [{"a": 1}]
