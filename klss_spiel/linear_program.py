@@ -273,11 +273,11 @@ class LinearSolver:
             solution = self._highs.getSolution()
         columns = np.array(solution.col_value)
 
-        behavior = _clean(own, columns[: own.num_sequences], lower_bounds, fallback)
+        behavior = clean_behavior(own, columns[: own.num_sequences], lower_bounds, fallback)
         opponent_plan = np.ones(opponent.num_sequences)
         # Of a minimisation, so the multiplier of an upper bound is not positive.
         opponent_plan[1:] = -duals[: opponent.num_sequences - 1]
-        opponent_behavior = _clean(opponent, opponent_plan, opponent_lower_bounds, None)
+        opponent_behavior = clean_behavior(opponent, opponent_plan, opponent_lower_bounds, None)
         first_value = own.num_sequences
         return LinearSolution(
             value=value,
@@ -357,11 +357,23 @@ class LinearSolver:
             highs.setOptionValue("solver", self.method.value)
 
 
-def _clean(
-    treeplex: Treeplex, plan: FloatArray, bounds: FloatArray | None, fallback: FloatArray | None
+def clean_behavior(
+    treeplex: Treeplex,
+    plan: FloatArray,
+    lower_bounds: FloatArray | None = None,
+    fallback: FloatArray | None = None,
 ) -> FloatArray:
-    """[S] behaviour of a solver's plan, without its noise and exactly within the bounds."""
-    floor = np.zeros(treeplex.num_sequences) if bounds is None else bounds
+    """[S] behaviour of a solver's plan, without its noise and exactly within the bounds.
+
+    Args:
+      treeplex: the player's strategies.
+      plan: [S] realization plan up to the solver's tolerance.
+      lower_bounds: [S] least behaviour probabilities, or None. What is played less
+        than ZERO_PROBABILITY above its bound is set to the bound.
+      fallback: [S] behaviour at infosets that the plan does not reach; by default
+        uniform above the lower bounds.
+    """
+    floor = np.zeros(treeplex.num_sequences) if lower_bounds is None else lower_bounds
     slack = 1.0 - treeplex.infoset_sums(floor)
     behavior = np.ones(treeplex.num_sequences)
     if fallback is None:
