@@ -10,6 +10,7 @@ import perft_oracles
 import pytest
 import random_chess
 
+from klss_spiel.games import chess_actions
 from klss_spiel.games import chess_boards as boards
 from klss_spiel.games import chess_feature_kernels as feature_kernels
 from klss_spiel.games import chess_observation as observation
@@ -251,6 +252,17 @@ def test_evaluation_knows_no_colour_and_sees_captures_of_the_king(seed, size):
         assert value == (1.0 if position.side == rules.WHITE else -1.0)
     elif both:
         assert abs(value) <= 1.0
+
+
+@pytest.mark.parametrize("size", random_chess.SIZES)
+def test_moves_have_the_action_numbers_of_the_games(size):
+    board = packed.layout(*size)
+    table = chess_actions.action_table(*size)
+    numbers = packed.action_numbers(board)
+    assert [numbers[packed.pack_move(board, move)] for move in table.moves] == list(
+        range(len(table.moves))
+    )
+    assert (numbers >= 0).sum() == len(table.moves)
 
 
 def test_more_material_is_worth_more():

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from klss_spiel.games import chess_actions
 from klss_spiel.games import chess_batch_kernels as kernels
 from klss_spiel.games import chess_feature_kernels as feature_kernels
 from klss_spiel.games import chess_observation as observation
@@ -90,6 +91,16 @@ def unpack_move(board: Layout, word: int) -> rules.Move:
     word = int(word)
     source, target = board.square_of[word & 63], board.square_of[word >> 6 & 63]
     return rules.Move(int(source), int(target), word >> 12 & 7)
+
+
+@functools.cache
+def action_numbers(board: Layout) -> npt.NDArray[np.int32]:
+    """[2^15] number in `chess_actions` of each move word; -1 for what is no move."""
+    numbers = np.full(1 << 15, -1, dtype=np.int32)
+    for action, move in enumerate(chess_actions.action_table(board.width, board.height).moves):
+        numbers[pack_move(board, move)] = action
+    numbers.flags.writeable = False
+    return numbers
 
 
 def _pack_codes(codes: npt.NDArray[np.uint8], board: Layout) -> U64Array:

@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.games import chess_actions
 from klss_spiel.games import chess_batch_kernels as kernels
 from klss_spiel.games import chess_observation as observation
 from klss_spiel.games import chess_observation_kernels as observation_kernels
@@ -115,15 +114,6 @@ def tree_arrays(setup: DarkChessSetup, max_nodes: int = 50_000_000) -> TreeArray
     )
 
 
-def _action_numbers(board: positions.Layout) -> IntArray:
-    """[2^15] action number of each move word."""
-    numbers = np.full(1 << 15, NO_ACTION, dtype=np.int32)
-    table = chess_actions.action_table(board.width, board.height)
-    for action, move in enumerate(table.moves):
-        numbers[positions.pack_move(board, move)] = action
-    return numbers
-
-
 def _next_level(setup: DarkChessSetup, levels: list[_Level], room: int) -> _Level:
     """All children of the last level."""
     start, variant = setup.start, setup.variant
@@ -138,7 +128,7 @@ def _next_level(setup: DarkChessSetup, levels: list[_Level], room: int) -> _Leve
             f"expected a tree within max_nodes, but {len(words)} nodes at depth {depth} "
             f"leave no room: {room} more are allowed"
         )
-    actions = tree_kernels.sort_moves(starts, words, _action_numbers(board))
+    actions = tree_kernels.sort_moves(starts, words, positions.action_numbers(board))
     children = kernels.apply_all(parents, movers, starts, words)
     parent = np.repeat(last.open, np.diff(starts))
     irreversible = tree_kernels.is_irreversible(parents, starts, words)

@@ -1,0 +1,1 @@
+"""Benchmark suites: each module yields rows of measurements."""
