@@ -3,7 +3,7 @@
 XLA compiles one program per set of array shapes and runs best on dense blocks:
 
 - The decision infosets that follow equally many own decisions form a level; those
-  of one level and (nearly) one number of actions form a block [I, A]. A player's
+  of one level and (nearly) one number of actions form a block [A, I]. A player's
   padded vector is the empty sequence followed by all blocks, flattened; P denotes
   its length.
 - Sequences of the two players that meet in payoffs form small matrices [R, C] (in
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,9 +46,9 @@ class DecisionBlock:
     Attributes:
       parent: [I] the sequence each infoset follows, counted within the padded
         sequences of the level before (the empty sequence for the first level).
-      mask: [I, A] 1 for real actions, 0 for padding.
-      uniform: [I, A] the uniform strategy over real actions.
-      payoff: [I, A] which result of the player's products is the sequence's payoff.
+      mask: [A, I] 1 for real actions, 0 for padding.
+      uniform: [A, I] the uniform strategy over real actions.
+      payoff: [A, I] which result of the player's products is the sequence's payoff.
     """
 
     parent: jax.Array
@@ -101,7 +102,7 @@ class PaddedForm:
     form: SequenceForm
     players: PaddedPlayers
     position: tuple[IntArray, IntArray]
-    dtype: np.dtype[np.floating]
+    dtype: np.dtype[Any]
 
     def length(self, player: int) -> int:
         """P, the length of a player's padded vector."""
@@ -113,7 +114,7 @@ class PaddedForm:
         padded[self.position[player]] = values
         return jnp.asarray(padded)
 
-    def unpad(self, player: int, padded: jax.Array) -> FloatArray:
+    def unpad(self, player: int, padded: npt.ArrayLike) -> FloatArray:
         """[S] the entries of a padded vector ([P]) that stand for sequences."""
         values: FloatArray = np.asarray(padded, dtype=np.float64)[self.position[player]]
         return values
@@ -145,8 +146,8 @@ def pad_form(form: SequenceForm, dtype: npt.DTypeLike | None = None) -> PaddedFo
       dtype: float32 or float64 (which needs jax_enable_x64); by default what jax
         is set to.
     """
-    chosen = np.dtype(jnp.result_type(float) if dtype is None else dtype)
-    if chosen == np.float64 and not jax.config.read("jax_enable_x64"):
+    chosen: np.dtype[Any] = np.dtype(jnp.result_type(float) if dtype is None else dtype)
+    if chosen == np.float64 and jnp.result_type(float) != np.float64:
         raise ValueError("float64 needs jax.config.update('jax_enable_x64', True); it is off")
     position = (_positions(form.treeplexes[0]), _positions(form.treeplexes[1]))
     players = []
@@ -200,13 +201,13 @@ def _positions(treeplex: Treeplex) -> IntArray:
         for rows, columns, infosets in level:
             row, column = np.nonzero(np.arange(columns) < treeplex.num_actions[infosets][:, None])
             sequences = treeplex.first_sequence[infosets][row] + column
-            position[sequences] = start + row * columns + column
+            position[sequences] = start + column * rows + row
             start += rows * columns
     return position
 
 
 def _lay_out_decisions(
-    treeplex: Treeplex, payoff: IntArray, dtype: np.dtype[np.floating]
+    treeplex: Treeplex, payoff: IntArray, dtype: np.dtype[Any]
 ) -> tuple[tuple[DecisionBlock, ...], ...]:
     """Args: treeplex; payoff: [S] which product result is a sequence's payoff; dtype."""
     position = _positions(treeplex)
@@ -218,12 +219,12 @@ def _lay_out_decisions(
         for rows, columns, infosets in level:
             parent = np.zeros(rows, dtype=np.int32)
             parent[: len(infosets)] = position[treeplex.parent_sequence[infosets]] - level_start
-            mask = np.zeros((rows, columns), dtype=dtype)
-            mask[: len(infosets)] = np.arange(columns) < treeplex.num_actions[infosets][:, None]
-            row, column = np.nonzero(mask)
-            place = np.zeros((rows, columns), dtype=np.int32)
-            place[row, column] = payoff[treeplex.first_sequence[infosets][row] + column]
-            uniform = mask / np.maximum(mask.sum(axis=1, keepdims=True), 1.0)
+            mask = np.zeros((columns, rows), dtype=dtype)
+            mask[:, : len(infosets)] = np.arange(columns)[:, None] < treeplex.num_actions[infosets]
+            column, row = np.nonzero(mask)
+            place = np.zeros((columns, rows), dtype=np.int32)
+            place[column, row] = payoff[treeplex.first_sequence[infosets][row] + column]
+            uniform = mask / np.maximum(mask.sum(axis=0), 1.0)
             level_blocks.append(
                 DecisionBlock(
                     parent=jnp.asarray(parent),
@@ -251,7 +252,7 @@ def _lay_out_products(
     source: IntArray,
     value: FloatArray,
     source_position: IntArray,
-    dtype: np.dtype[np.floating],
+    dtype: np.dtype[Any],
 ) -> tuple[tuple[ProductBlock, ...], _Payoffs]:
     """Splits a payoff matrix into dense matrices and stacks those of similar shape.
 

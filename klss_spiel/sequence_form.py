@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import weakref
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -241,6 +242,50 @@ def make_sequence_form(
 _TREEPLEXES: weakref.WeakKeyDictionary[GameTree, tuple[Treeplex, Treeplex]] = (
     weakref.WeakKeyDictionary()
 )
+
+
+def join_forms(
+    forms: Sequence[SequenceForm],
+) -> tuple[SequenceForm, tuple[list[IntArray], list[IntArray]]]:
+    """Lays games side by side: one form whose strategies are one strategy of each.
+
+    Returns:
+      The joint form, and for each player and each game, [S] the joint number of
+      each of its sequences; all empty sequences become the one empty sequence.
+    """
+    treeplexes = []
+    numbers: tuple[list[IntArray], list[IntArray]] = ([], [])
+    for p in PLAYERS:
+        parts = [form.treeplexes[p] for form in forms]
+        shift = 0
+        for part in parts:
+            joint = np.arange(part.num_sequences, dtype=np.int32) + shift
+            joint[EMPTY_SEQUENCE] = EMPTY_SEQUENCE
+            numbers[p].append(joint)
+            shift += part.num_sequences - 1
+        treeplexes.append(
+            Treeplex(
+                parent_sequence=_concatenate(
+                    [n[part.parent_sequence] for n, part in zip(numbers[p], parts, strict=True)]
+                ),
+                first_sequence=_concatenate(
+                    [n[part.first_sequence] for n, part in zip(numbers[p], parts, strict=True)]
+                ),
+                num_actions=_concatenate([part.num_actions for part in parts]),
+                num_sequences=shift + 1,
+            )
+        )
+    joint_form = make_sequence_form(
+        (treeplexes[0], treeplexes[1]),
+        row=_concatenate([n[form.row] for n, form in zip(numbers[0], forms, strict=True)]),
+        column=_concatenate([n[form.column] for n, form in zip(numbers[1], forms, strict=True)]),
+        value=np.concatenate([form.value for form in forms]),
+    )
+    return joint_form, numbers
+
+
+def _concatenate(parts: Sequence[IntArray]) -> IntArray:
+    return np.concatenate(parts).astype(np.int32)
 
 
 def treeplex_from_tree(tree: GameTree, player: int) -> Treeplex:

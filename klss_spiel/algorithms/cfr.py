@@ -18,12 +18,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 
 from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
 from klss_spiel.padded_form import (
@@ -34,15 +35,15 @@ from klss_spiel.padded_form import (
     pad_form,
     payoffs,
 )
-from klss_spiel.sequence_form import SequenceForm
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray
+from klss_spiel.sequence_form import SequenceForm, Treeplex, join_forms
+from klss_spiel.tree import PLAYERS, FloatArray
 
 # Averaging: iteration t weighs t to this power.
 UNIFORM = 0
 LINEAR = 1
 QUADRATIC = 2
 
-# One array [I, A] for each decision block of a player.
+# One array [A, I] for each decision block of a player.
 Blocks = tuple[jax.Array, ...]
 
 # Counts how often the loop was traced, that is, compiled: tests read it.
@@ -51,13 +52,13 @@ trace_count = 0
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class PlayerState:
+class _PlayerState:
     """What the loop keeps of one player.
 
     Attributes:
-      regret: for each decision block, [I, A] the minimiser's cumulative regret.
-      instant: for each block, [I, A] instant regret of the last iteration.
-      strategy: for each block, [I, A] current behaviour probabilities.
+      regret: for each decision block, [A, I] the minimiser's cumulative regret.
+      instant: for each block, [A, I] instant regret of the last iteration.
+      strategy: for each block, [A, I] current behaviour probabilities.
       plan: [P] realization plan of `strategy`.
       average: [P] weighted sum of the plans played so far.
     """
@@ -71,64 +72,101 @@ class PlayerState:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class CfrState:
+class _State:
     """Both players' states after `iteration` iterations."""
 
     iteration: jax.Array
-    players: tuple[PlayerState, PlayerState]
+    players: tuple[_PlayerState, _PlayerState]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PlayerSolution:
+    """Where one player stands; all vectors [S] over the form's sequences.
+
+    Attributes:
+      treeplex: the player's strategies.
+      regret: the minimiser's cumulative regrets.
+      instant: instant regrets of the last iteration.
+      last_behavior: behaviour probabilities of the last iterate.
+      last: realization plan of the last iterate.
+      average_sum: weighted sum of the plans played so far.
+    """
+
+    treeplex: Treeplex
+    regret: FloatArray
+    instant: FloatArray
+    last_behavior: FloatArray
+    last: FloatArray
+    average_sum: FloatArray
+
+    @functools.cached_property
+    def average_behavior(self) -> FloatArray:
+        """[S] behaviour of the average strategy; uniform where it never plays to."""
+        return self.treeplex.behavior(self.average_sum)
+
+    @functools.cached_property
+    def average(self) -> FloatArray:
+        """[S] realization plan of the average strategy."""
+        return self.treeplex.realization_plan(self.average_behavior)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Solution:
-    """Where CFR stands, in the sequence numbers of the form it solves.
+    """Where CFR stands after `iterations` iterations; `solve` can go on from it.
 
-    Attributes:
-      padded: the form as it was solved.
-      state: the state to resume from.
+    `average` is the strategy pair that converges to an equilibrium, `last` the
+    current one; both are realization plans.
     """
 
-    padded: PaddedForm
-    state: CfrState
+    iterations: int
+    players: tuple[PlayerSolution, PlayerSolution]
 
     @property
-    def iterations(self) -> int:
-        """How many iterations were run in all."""
-        return int(self.state.iteration)
-
-    @functools.cached_property
-    def last(self) -> tuple[FloatArray, FloatArray]:
-        """For each player, [S] realization plan of the last iterate."""
-        first, second = (self.padded.unpad(p, self.state.players[p].plan) for p in PLAYERS)
-        return first, second
-
-    @functools.cached_property
     def average(self) -> tuple[FloatArray, FloatArray]:
         """For each player, [S] realization plan of the average strategy."""
-        plans = []
-        for p in PLAYERS:
-            treeplex = self.padded.form.treeplexes[p]
-            total = self.padded.unpad(p, self.state.players[p].average)
-            plans.append(treeplex.realization_plan(treeplex.behavior(total)))
-        return plans[0], plans[1]
+        return self.players[0].average, self.players[1].average
 
-    @functools.cached_property
+    @property
     def average_behavior(self) -> tuple[FloatArray, FloatArray]:
-        """For each player, [S] behaviour of the average; uniform where it never plays to."""
-        first, second = (
-            self.padded.form.treeplexes[p].behavior(
-                self.padded.unpad(p, self.state.players[p].average)
-            )
-            for p in PLAYERS
-        )
-        return first, second
+        """For each player, [S] behaviour of the average strategy."""
+        return self.players[0].average_behavior, self.players[1].average_behavior
 
-    @functools.cached_property
+    @property
+    def last(self) -> tuple[FloatArray, FloatArray]:
+        """For each player, [S] realization plan of the last iterate."""
+        return self.players[0].last, self.players[1].last
+
+    @property
     def last_behavior(self) -> tuple[FloatArray, FloatArray]:
-        """For each player, [S] behaviour probabilities of the last iterate."""
-        first, second = (
-            self.padded.unpad(p, _flatten(self.state.players[p].strategy)) for p in PLAYERS
-        )
-        return first, second
+        """For each player, [S] behaviour of the last iterate."""
+        return self.players[0].last_behavior, self.players[1].last_behavior
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes everything needed to go on from here, as npz."""
+        arrays = {
+            f"{field}{p}": getattr(self.players[p], field) for p in PLAYERS for field in _VECTORS
+        }
+        with open(path, "wb") as file:
+            np.savez_compressed(file, iterations=np.array(self.iterations), **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], form: SequenceForm) -> Solution:
+        """Reads a solution of `form` written by `save`."""
+        players = []
+        with np.load(path, allow_pickle=False) as data:
+            for p in PLAYERS:
+                treeplex = form.treeplexes[p]
+                vectors = {field: data[f"{field}{p}"] for field in _VECTORS}
+                if vectors["regret"].shape != (treeplex.num_sequences,):
+                    raise ValueError(
+                        f"expected {treeplex.num_sequences} sequences of player {p}, got "
+                        f"{len(vectors['regret'])} in {path}: another game's solution"
+                    )
+                players.append(PlayerSolution(treeplex, **vectors))
+            return cls(int(data["iterations"]), (players[0], players[1]))
+
+
+_VECTORS = ("regret", "instant", "last_behavior", "last", "average_sum")
 
 
 def solve(
@@ -137,8 +175,8 @@ def solve(
     minimizer: RegretMinimizer = RM_PLUS,
     averaging: int = LINEAR,
     alternating: bool = True,
-    start: CfrState | None = None,
-    dtype: Any = None,
+    start: Solution | None = None,
+    dtype: npt.DTypeLike | None = None,
 ) -> Solution:
     """Runs CFR for a number of iterations.
 
@@ -150,7 +188,7 @@ def solve(
       averaging: UNIFORM, LINEAR or QUADRATIC.
       alternating: player 1 answers player 0's newest strategy (as OpenSpiel's
         solvers do); otherwise both update against each other's last one.
-      start: the state of an earlier solution of the same game to go on from.
+      start: an earlier solution of the same game to go on from.
       dtype: float32 or float64 for a `SequenceForm`; jax's default unless given.
 
     Returns:
@@ -159,51 +197,129 @@ def solve(
     if iterations < 0:
         raise ValueError(f"expected a number of iterations of at least 0, got {iterations}")
     padded = game if isinstance(game, PaddedForm) else pad_form(game, dtype)
-    state = initial_state(padded) if start is None else start
+    state = _initial_state(padded) if start is None else _to_state(padded, start)
     state = _run(padded.players, state, iterations, minimizer, averaging, alternating)
-    return Solution(padded, state)
+    return _to_solution(padded, state)
 
 
 def iterate(
-    game: SequenceForm | PaddedForm,
-    iterations: int,
-    chunk: int,
-    **arguments: Any,
+    game: SequenceForm | PaddedForm, iterations: int, chunk: int, **arguments: Any
 ) -> Iterator[Solution]:
-    """Like `solve`, but yields a solution after every `chunk` iterations."""
-    solution = solve(game, 0, **arguments)
-    arguments.pop("start", None)
-    arguments.pop("dtype", None)
-    while solution.iterations < iterations:
-        step = min(chunk, iterations - solution.iterations)
-        solution = solve(solution.padded, step, start=solution.state, **arguments)
+    """Yields a solution after every `chunk` iterations, up to `iterations` more.
+
+    Takes the keyword arguments of `solve`.
+    """
+    dtype = arguments.pop("dtype", None)
+    solution = arguments.pop("start", None)
+    padded = game if isinstance(game, PaddedForm) else pad_form(game, dtype)
+    for done in range(0, iterations, chunk):
+        step = min(chunk, iterations - done)
+        solution = solve(padded, step, start=solution, **arguments)
         yield solution
 
 
-def initial_state(padded: PaddedForm) -> CfrState:
+def solve_batch(forms: Sequence[SequenceForm], iterations: int, **arguments: Any) -> list[Solution]:
+    """Solves many small games in one call, with the same results as one by one.
+
+    The games are laid side by side in one block-diagonal form, which on a CPU
+    beats mapping over padded games. Takes the keyword arguments of `solve`
+    except `start`.
+    """
+    if not forms:
+        return []
+    union, sequences = join_forms(forms)
+    joint = solve(union, iterations, **arguments)
+    solutions = []
+    for i, form in enumerate(forms):
+        players = tuple(
+            PlayerSolution(
+                form.treeplexes[p],
+                **{field: getattr(joint.players[p], field)[sequences[p][i]] for field in _VECTORS},
+            )
+            for p in PLAYERS
+        )
+        solutions.append(Solution(iterations, (players[0], players[1])))
+    return solutions
+
+
+def _initial_state(padded: PaddedForm) -> _State:
     """No regrets, uniform strategies."""
     states = []
     for player in padded.players:
         zeros = tuple(jnp.zeros_like(block.mask) for block in blocks(player))
         uniform = tuple(block.uniform for block in blocks(player))
         plan = _realization_plan(player, uniform, padded.dtype)
-        states.append(PlayerState(zeros, zeros, uniform, plan, jnp.zeros_like(plan)))
-    return CfrState(jnp.zeros((), jnp.int32), (states[0], states[1]))
+        states.append(_PlayerState(zeros, zeros, uniform, plan, jnp.zeros_like(plan)))
+    return _State(jnp.zeros((), jnp.int32), (states[0], states[1]))
+
+
+def _to_state(padded: PaddedForm, solution: Solution) -> _State:
+    """The loop's state of a solution of the same game."""
+    states = []
+    for p in PLAYERS:
+        of_player = solution.players[p]
+        regret, instant, strategy, plan, average = (
+            padded.pad(p, getattr(of_player, field)) for field in _VECTORS
+        )
+        player = padded.players[p]
+        states.append(
+            _PlayerState(
+                regret=_split(player, regret),
+                instant=_split(player, instant),
+                strategy=_split(player, strategy),
+                plan=plan,
+                average=average,
+            )
+        )
+    return _State(jnp.asarray(solution.iterations, jnp.int32), (states[0], states[1]))
+
+
+def _to_solution(padded: PaddedForm, state: _State) -> Solution:
+    """The loop's state in the numbers of the form's sequences."""
+    players = []
+    for p in PLAYERS:
+        of_player = state.players[p]
+        players.append(
+            PlayerSolution(
+                treeplex=padded.form.treeplexes[p],
+                regret=padded.unpad(p, _join(of_player.regret, 0.0)),
+                instant=padded.unpad(p, _join(of_player.instant, 0.0)),
+                last_behavior=padded.unpad(p, _join(of_player.strategy, 1.0)),
+                last=padded.unpad(p, np.asarray(of_player.plan)),
+                average_sum=padded.unpad(p, np.asarray(of_player.average)),
+            )
+        )
+    return Solution(int(state.iteration), (players[0], players[1]))
+
+
+def _split(player: PaddedPlayer, padded: jax.Array) -> Blocks:
+    """The block arrays of a padded vector ([P])."""
+    arrays = []
+    start = 1
+    for block in blocks(player):
+        arrays.append(padded[start : start + block.mask.size].reshape(block.mask.shape))
+        start += block.mask.size
+    return tuple(arrays)
+
+
+def _join(of_blocks: Blocks, of_empty: float) -> FloatArray:
+    """[P] the padded vector of block arrays; `of_empty` for the empty sequence."""
+    return np.concatenate([[of_empty], *(np.asarray(block).reshape(-1) for block in of_blocks)])
 
 
 @functools.partial(jax.jit, static_argnames=("minimizer", "averaging", "alternating"))
 def _run(
     players: PaddedPlayers,
-    state: CfrState,
+    state: _State,
     iterations: jax.Array,
     minimizer: RegretMinimizer,
     averaging: int,
     alternating: bool,
-) -> CfrState:
+) -> _State:
     global trace_count
     trace_count += 1
 
-    def body(_: jax.Array, state: CfrState) -> CfrState:
+    def body(_: jax.Array, state: _State) -> _State:
         iteration = state.iteration + 1
         update = functools.partial(
             _update, iteration=iteration, minimizer=minimizer, averaging=averaging
@@ -211,19 +327,20 @@ def _run(
         first, second = state.players
         new_first = update(players[0], first, second.plan)
         new_second = update(players[1], second, new_first.plan if alternating else first.plan)
-        return CfrState(iteration, (new_first, new_second))
+        return _State(iteration, (new_first, new_second))
 
-    return jax.lax.fori_loop(0, iterations, body, state)
+    after: _State = jax.lax.fori_loop(0, iterations, body, state)
+    return after
 
 
 def _update(
     player: PaddedPlayer,
-    state: PlayerState,
+    state: _PlayerState,
     opponent_plan: jax.Array,
     iteration: jax.Array,
     minimizer: RegretMinimizer,
     averaging: int,
-) -> PlayerState:
+) -> _PlayerState:
     """One player's regrets, next strategy and plan against the opponent's plan."""
     weight = iteration.astype(state.plan.dtype) ** averaging
     average = state.average + weight * state.plan
@@ -237,16 +354,16 @@ def _update(
         for total, now, block in zip(regret, instant, blocks(player), strict=True)
     )
     plan = _realization_plan(player, strategy, state.plan.dtype)
-    return PlayerState(regret, instant, strategy, plan, average)
+    return _PlayerState(regret, instant, strategy, plan, average)
 
 
 def _instant_regret(player: PaddedPlayer, results: jax.Array, strategy: Blocks) -> Blocks:
-    """For each block, [I, A] value of each action minus the strategy's value.
+    """For each block, [A, I] value of each action minus the strategy's value.
 
     Args:
       player: the treeplex.
       results: payoffs of sequences, as `payoffs` gives them.
-      strategy: for each block, [I, A] behaviour probabilities.
+      strategy: for each block, [A, I] behaviour probabilities.
     """
     regrets: list[jax.Array] = []
     remaining = list(strategy)
@@ -261,22 +378,16 @@ def _instant_regret(player: PaddedPlayer, results: jax.Array, strategy: Blocks) 
             if below is not None:
                 values += below[stop - block.mask.size : stop].reshape(block.mask.shape)
             stop -= block.mask.size
-            of_infosets = (values * remaining.pop()).sum(axis=1)
+            of_infosets = (values * remaining.pop()).sum(axis=0)
             above = above.at[block.parent].add(of_infosets)
-            regrets.append((values - of_infosets[:, None]) * block.mask)
+            regrets.append((values - of_infosets) * block.mask)
         below = above
     return tuple(reversed(regrets))
 
 
-def _flatten(of_blocks: Blocks) -> jax.Array:
-    """[P] the padded vector of block arrays, 1 for the empty sequence."""
-    first = jnp.ones(1, of_blocks[0].dtype) if of_blocks else jnp.ones(1)
-    return jnp.concatenate([first, *(block.reshape(-1) for block in of_blocks)])
-
-
 def _normalize(scores: jax.Array, uniform: jax.Array) -> jax.Array:
-    """[I, A] strategies proportional to non-negative scores, uniform where all are 0."""
-    total = scores.sum(axis=1, keepdims=True)
+    """[A, I] strategies proportional to non-negative scores, uniform where all are 0."""
+    total = scores.sum(axis=0)
     return jnp.where(total > 0.0, scores / jnp.where(total > 0.0, total, 1.0), uniform)
 
 
@@ -286,6 +397,6 @@ def _realization_plan(player: PaddedPlayer, strategy: Blocks, dtype: Any) -> jax
     remaining = iter(strategy)
     for level in player.levels:
         before = pieces[-1]
-        parts = [(next(remaining) * before[block.parent][:, None]).reshape(-1) for block in level]
+        parts = [(next(remaining) * before[block.parent]).reshape(-1) for block in level]
         pieces.append(jnp.concatenate(parts))
     return jnp.concatenate(pieces)
