@@ -120,7 +120,7 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
     def returns(self) -> list[float]:
         """Returns both players' utilities: 0 until the game is over."""
         outcome = self.moment.outcome or play.DRAW
-        return [outcome, -outcome]
+        return [outcome, 0.0 - outcome]  # no -0.0
 
     def __str__(self) -> str:
         return boards.fen_of(self.moment.course.position)

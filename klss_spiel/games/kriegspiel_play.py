@@ -170,7 +170,7 @@ class KriegspielMoment(NamedTuple):
         setup = self.setup
         position = umpire.without_clocks(self.course.position)
         move = setup.table.moves[action]
-        step = umpire.legal_steps(position, setup.are_there_any).get(move)
+        step = umpire.step_of(position, move, setup.are_there_any)
         told = list(self.told)
         told[position.side] += f" {setup.table.names[action]}"
         if step is None:

@@ -79,29 +79,37 @@ def without_clocks(position: rules.Position) -> rules.Position:
     return position._replace(halfmove_clock=0, fullmove_number=1)
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def legal_steps(position: rules.Position, any_rule: AreThereAny) -> dict[rules.Move, Step]:
-    """Every legal move with the position it leads to and what the umpire says.
+@functools.lru_cache(maxsize=1 << 16)
+def step_of(position: rules.Position, move: rules.Move, any_rule: AreThereAny) -> Step | None:
+    """The consequences of a try, or None if it is illegal.
 
     Args:
-        position: a position without clocks; so are the positions in the result.
+        position: a position without clocks; so is the one in the result.
+        move: the try.
         any_rule: what is said about pawn captures.
     """
-    steps = {}
-    for move in _legal_moves(position):
-        after = without_clocks(rules.apply_move(position, move))
-        steps[move] = Step(move, after, _announce(position, move, after, any_rule))
-    return steps
+    if move not in _pseudo_legal_moves(position) or not rules.is_legal(position, move):
+        return None
+    after = without_clocks(rules.apply_move(position, move))
+    return Step(move, after, _announce(position, move, after, any_rule))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def legal_steps(position: rules.Position, any_rule: AreThereAny) -> dict[rules.Move, Step]:
+    """Every legal move with the position it leads to and what the umpire says."""
+    steps = {move: step_of(position, move, any_rule) for move in _pseudo_legal_moves(position)}
+    return {move: step for move, step in steps.items() if step is not None}
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def _legal_moves(position: rules.Position) -> tuple[rules.Move, ...]:
-    return tuple(rules.legal_moves(position))
-
-
 def is_stuck(position: rules.Position) -> bool:
     """Whether the side to move of a position without clocks is mated or stalemated."""
-    return not _legal_moves(position)
+    return not any(rules.is_legal(position, move) for move in _pseudo_legal_moves(position))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _pseudo_legal_moves(position: rules.Position) -> tuple[rules.Move, ...]:
+    return tuple(rules.pseudo_legal_moves(position))
 
 
 def _announce(
@@ -137,9 +145,10 @@ def _pawn_captures(position: rules.Position) -> tuple[rules.Move, ...]:
     """Legal captures by pawns, one for all the pieces a pawn may become."""
     found = {
         rules.Move(move.source, move.target)
-        for move in _legal_moves(position)
+        for move in _pseudo_legal_moves(position)
         if rules.kind_of(position.squares[move.source]) == rules.PAWN
         and rules.captured_square(position, move) is not None
+        and rules.is_legal(position, move)
     }
     return tuple(sorted(found))
 
