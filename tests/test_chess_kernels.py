@@ -1,7 +1,10 @@
 """Compiled chess against the readable rules and against independent programs."""
 
 import json
+import pathlib
 import random
+import subprocess
+import sys
 
 import hypothesis
 import hypothesis.strategies as st
@@ -326,6 +329,38 @@ def test_a_side_without_moves_loses_or_draws(no_move_loses, utility):
 def test_wrong_arguments_are_refused_with_the_reason(call, message):
     with pytest.raises(ValueError, match=message):
         call(packed.layout(8, 8))
+
+
+def test_a_change_of_any_kernel_module_makes_all_compile_anew(tmp_path):
+    # A caller in another module must not keep running the code it was compiled with.
+    folder = pathlib.Path(packed.__file__).parent
+    for path in folder.glob("chess_*kernels.py"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    script = """
+import sys, types
+import numpy as np
+games = types.ModuleType("klss_spiel.games")
+games.__path__ = [sys.argv[1]]
+package = types.ModuleType("klss_spiel")
+package.__path__ = []
+sys.modules.update({"klss_spiel": package, "klss_spiel.games": games})
+from klss_spiel.games import chess_observation_kernels as kernels
+print(kernels.hash_words(*np.arange(5, dtype=np.uint64)), kernels.__file__)
+"""
+
+    def run() -> str:
+        command = [sys.executable, "-c", script, str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        assert str(tmp_path) in done.stdout
+        return done.stdout
+
+    before = run()
+    assert run() == before
+    bits = tmp_path / "chess_bits_kernels.py"
+    text = bits.read_text()
+    assert "builder.xor(high" in text
+    bits.write_text(text.replace("builder.xor(high", "builder.or_(high"))
+    assert run() != before
 
 
 def test_positions_of_different_boards_cannot_be_packed_together():

@@ -18,8 +18,10 @@ module imports numba.
 
 from __future__ import annotations
 
+import hashlib
+import pathlib
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
@@ -57,10 +59,23 @@ _FIRST_FILE: Final = np.uint64(0x0101010101010101)
 _MAIN_DIAGONAL: Final = np.uint64(0x0080402010080400)  # gathers a file into the top byte
 
 
+def _digest_of_sources() -> str:
+    """Changes with the text of any of the chess kernels."""
+    texts = [path.read_bytes() for path in sorted(pathlib.Path(__file__).parent.glob(_SOURCES))]
+    return hashlib.sha256(b"".join(texts)).hexdigest()
+
+
+_SOURCES: Final = "chess_*kernels.py"
+SOURCE_STAMP: Final = _digest_of_sources()
+
+
 def kernel(function: _F) -> _F:
     """Compiles a function: no Python objects, no GIL, kept on disk between runs."""
-    compiled: _F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    return compiled
+    compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    # Numba notices changes of the module a function is in, but not of those it calls:
+    # after a change elsewhere it would run stale code from the disk.
+    compiled._cache._cache_file._source_stamp = SOURCE_STAMP
+    return cast(_F, compiled)
 
 
 def _register(function: Any) -> Any:
