@@ -32,7 +32,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.algorithms import search_kernels as kernels
+from klss_spiel.algorithms import expansion_kernels as kernels
 from klss_spiel.algorithms.search_tree import PENDING, UNEXPANDED, SearchTree
 from klss_spiel.tree import CHANCE, TERMINAL, IntArray
 

@@ -20,12 +20,25 @@ Infosets and sequences come after those they grew out of, children after parents
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from klss_spiel.algorithms.search_game import Children, Knowledge, Positions, RootPositions
+from klss_spiel.algorithms.search_arrays import (
+    FAMILY_TYPES,
+    FIRST_CAPACITY,
+    INFOSET_TYPES,
+    NODE_TYPES,
+    SEQUENCE_TYPES,
+    FamilyArrays,
+    InfosetArrays,
+    NodeArrays,
+    SequenceArrays,
+    allocate,
+    grown,
+    row_bytes,
+)
+from klss_spiel.algorithms.search_game import Children, Positions, RootPositions
 from klss_spiel.sequence_form import Treeplex
 from klss_spiel.tree import (
     CHANCE,
@@ -35,7 +48,6 @@ from klss_spiel.tree import (
     NO_PARENT,
     PLAYERS,
     TERMINAL,
-    BoolArray,
     FloatArray,
     IntArray,
 )
@@ -45,159 +57,6 @@ UNEXPANDED = -1
 PENDING = -2  # chosen for expansion, children on their way
 
 ROOT_INFOSET = 0
-_FIRST_CAPACITY = 64
-
-Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
-
-
-class NodeArrays(NamedTuple):
-    """One row per node.
-
-    Attributes:
-      parent: [N] parent node; NO_PARENT at node 0.
-      action: [N] action that led here.
-      player: [N] who moves: 0, 1, CHANCE or TERMINAL.
-      depth: [N] moves since the positions the search started from; negative above.
-      chance: [N] probability of the edge to this node if chance moved, else 1.
-      weight: [N] product of `chance` from node 0.
-      first_child: [N] first child, or UNEXPANDED or PENDING.
-      num_children: [N] number of children; 0 at leaves.
-      infoset: [N] the mover's decision infoset at expanded nodes, else NO_INFOSET.
-      sequence: [N, 2] last own sequence of each player.
-      knowledge: [N, 2] what each player knows.
-      value: [N] player 0's payoff at leaves; 0 at expanded nodes, so that sums over
-        the children of a node count leaves only.
-      evaluation: [N] the value the node had as a leaf.
-      forcing: [N] see `Children.forcing`.
-    """
-
-    parent: IntArray
-    action: IntArray
-    player: npt.NDArray[np.int8]
-    depth: npt.NDArray[np.int16]
-    chance: FloatArray
-    weight: FloatArray
-    first_child: IntArray
-    num_children: npt.NDArray[np.int16]
-    infoset: IntArray
-    sequence: IntArray
-    knowledge: Knowledge
-    value: FloatArray
-    evaluation: npt.NDArray[np.float32]
-    forcing: BoolArray
-
-
-class FamilyArrays(NamedTuple):
-    """One row per expanded node: what an iteration of CFR reads of it.
-
-    Attributes:
-      node: [F] the node.
-      player: [F] who moves there.
-      first_child: [F] first child.
-      num_children: [F] number of children.
-      infoset: [F] the mover's infoset; NO_INFOSET for chance.
-      sequence: [F, 2] last own sequence of each player at the node.
-      weight: [F] product of chance's probabilities down to the node.
-    """
-
-    node: IntArray
-    player: npt.NDArray[np.int8]
-    first_child: IntArray
-    num_children: IntArray
-    infoset: IntArray
-    sequence: IntArray
-    weight: FloatArray
-
-
-class InfosetArrays(NamedTuple):
-    """One row per decision infoset of one player.
-
-    Attributes:
-      parent_sequence: [I] the sequence it follows.
-      first_sequence: [I] its sequences are first_sequence + [0, num_actions).
-      num_actions: [I] number of actions.
-      knowledge: [I] its identifier.
-      reach: [I] probability that chance and the opponent play here, last iteration.
-      visits: [I] how often expansion came by while its player explored.
-      visited: [I] whether the current iteration of CFR reached it.
-      frozen: [I] its strategy is not to be changed by CFR.
-    """
-
-    parent_sequence: IntArray
-    first_sequence: IntArray
-    num_actions: IntArray
-    knowledge: Knowledge
-    reach: FloatArray
-    visits: FloatArray
-    visited: BoolArray
-    frozen: BoolArray
-
-
-class SequenceArrays(NamedTuple):
-    """One row per sequence of one player; row 0 is the empty sequence.
-
-    Attributes:
-      infoset: [S] the infoset it is a choice at.
-      action: [S] its last action.
-      strategy: [S] current probability of that action.
-      plan: [S] realization plan of `strategy`.
-      regret: [S] cumulative regret.
-      instant: [S] instant regret of the last update.
-      average: [S] weighted sum of the plans played.
-      bonus: [S] extra payoff for playing the sequence, whatever the others do.
-      utility: [S] counterfactual value of the last iteration.
-      value: [S] expected payoff given that the sequence is played: `utility`
-        divided by the infoset's reach, from when that was last positive.
-      picks: [S] how often expansion chose it.
-      sum: [S] sum of its `value` at the times it was chosen.
-      squares: [S] sum of the squares of the same.
-      last_absent: [S] last iteration after which its probability was 0.
-    """
-
-    infoset: IntArray
-    action: IntArray
-    strategy: FloatArray
-    plan: FloatArray
-    regret: FloatArray
-    instant: FloatArray
-    average: FloatArray
-    bonus: FloatArray
-    utility: FloatArray
-    value: FloatArray
-    picks: FloatArray
-    sum: FloatArray
-    squares: FloatArray
-    last_absent: IntArray
-
-
-_NODE_TYPES: dict[str, Any] = {
-    "parent": np.int32,
-    "action": np.int32,
-    "player": np.int8,
-    "depth": np.int16,
-    "first_child": np.int32,
-    "num_children": np.int16,
-    "infoset": np.int32,
-    "sequence": (np.int32, 2),
-    "knowledge": (np.uint64, 2),
-    "evaluation": np.float32,
-    "forcing": np.bool_,
-    "node": np.int32,
-}
-_FAMILY_TYPES = {**_NODE_TYPES, "num_children": np.int32}
-_INFOSET_TYPES: dict[str, Any] = {
-    "parent_sequence": np.int32,
-    "first_sequence": np.int32,
-    "num_actions": np.int32,
-    "knowledge": np.uint64,
-    "visited": np.bool_,
-    "frozen": np.bool_,
-}
-_SEQUENCE_TYPES: dict[str, Any] = {
-    "infoset": np.int32,
-    "action": np.int32,
-    "last_absent": np.int32,
-}
 
 
 class SearchTree:
@@ -230,12 +89,12 @@ class SearchTree:
         self.num_leaves = 0
         self.num_infosets = [0, 0]
         self.num_sequences = [0, 0]
-        self.nodes = _allocate(NodeArrays, _NODE_TYPES)
-        self.families = _allocate(FamilyArrays, _FAMILY_TYPES)
-        self.infosets = [_allocate(InfosetArrays, _INFOSET_TYPES) for _ in PLAYERS]
-        self.sequences = [_allocate(SequenceArrays, _SEQUENCE_TYPES) for _ in PLAYERS]
+        self.nodes = allocate(NodeArrays, NODE_TYPES)
+        self.families = allocate(FamilyArrays, FAMILY_TYPES)
+        self.infosets = [allocate(InfosetArrays, INFOSET_TYPES) for _ in PLAYERS]
+        self.sequences = [allocate(SequenceArrays, SEQUENCE_TYPES) for _ in PLAYERS]
         self.positions: Positions = np.empty(
-            (_FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
+            (FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
         )
         self._infoset_of_knowledge: tuple[dict[int, int], dict[int, int]] = ({}, {})
         for p in PLAYERS:
@@ -254,11 +113,11 @@ class SearchTree:
 
     def memory(self) -> int:
         """Bytes in use per row times rows, without the positions of object games."""
-        total = self.num_nodes * _row_bytes(self.nodes)
-        total += self.num_families * _row_bytes(self.families)
+        total = self.num_nodes * row_bytes(self.nodes)
+        total += self.num_families * row_bytes(self.families)
         for p in PLAYERS:
-            total += self.num_infosets[p] * _row_bytes(self.infosets[p])
-            total += self.num_sequences[p] * _row_bytes(self.sequences[p])
+            total += self.num_infosets[p] * row_bytes(self.infosets[p])
+            total += self.num_sequences[p] * row_bytes(self.sequences[p])
         return total + self.num_nodes * self.positions.nbytes // len(self.positions)
 
     def add_root_layers(self, probabilities: list[FloatArray], roots: RootPositions) -> None:
@@ -417,7 +276,7 @@ class SearchTree:
         self, player: int, parent_sequence: int, actions: IntArray, knowledge: int | None
     ) -> int:
         infoset = self.num_infosets[player]
-        self.infosets[player] = infosets = _grown(self.infosets[player], infoset + 1)
+        self.infosets[player] = infosets = grown(self.infosets[player], infoset + 1)
         self.num_infosets[player] += 1
         infosets.parent_sequence[infoset] = parent_sequence
         infosets.first_sequence[infoset] = self._add_sequences(player, infoset, actions)
@@ -436,7 +295,7 @@ class SearchTree:
     def _add_sequences(self, player: int, infoset: int, actions: IntArray) -> int:
         first = self.num_sequences[player]
         last = first + len(actions)
-        self.sequences[player] = sequences = _grown(self.sequences[player], last)
+        self.sequences[player] = sequences = grown(self.sequences[player], last)
         self.num_sequences[player] = last
         for array in sequences:
             array[first:last] = 0
@@ -467,7 +326,7 @@ class SearchTree:
 
     def _add_family(self, node: int, first_child: int, count: int, infoset: int) -> None:
         family = self.num_families
-        self.families = families = _grown(self.families, family + 1)
+        self.families = families = grown(self.families, family + 1)
         self.num_families += 1
         nodes = self.nodes
         families.node[family] = node
@@ -496,38 +355,9 @@ class SearchTree:
 
     def _check_room(self, count: int) -> None:
         """Makes room for `count` more nodes."""
-        self.nodes = _grown(self.nodes, self.num_nodes + count)
+        self.nodes = grown(self.nodes, self.num_nodes + count)
         capacity = len(self.nodes.parent)
         if len(self.positions) < capacity:
             positions = np.empty((capacity, *self.positions.shape[1:]), self.positions.dtype)
             positions[: self.num_nodes] = self.positions[: self.num_nodes]
             self.positions = positions
-
-
-def _allocate(arrays: type[Arrays], types: dict[str, Any]) -> Arrays:
-    columns = {}
-    for name in arrays._fields:  # type: ignore[attr-defined]
-        kind = types.get(name, np.float64)
-        dtype, tail = kind if isinstance(kind, tuple) else (kind, None)
-        shape = (_FIRST_CAPACITY,) if tail is None else (_FIRST_CAPACITY, tail)
-        columns[name] = np.zeros(shape, dtype=dtype)
-    return arrays(**columns)
-
-
-def _grown(arrays: Arrays, size: int) -> Arrays:
-    """The arrays, or copies of twice the capacity until `size` rows fit."""
-    capacity = len(arrays[0])
-    if size <= capacity:
-        return arrays
-    while capacity < size:
-        capacity *= 2
-    grown = []
-    for array in arrays:
-        copy = np.zeros((capacity, *array.shape[1:]), dtype=array.dtype)
-        copy[: len(array)] = array
-        grown.append(copy)
-    return type(arrays)(*grown)
-
-
-def _row_bytes(arrays: tuple[Any, ...]) -> int:
-    return sum(array.nbytes // len(array) for array in arrays)
