@@ -108,6 +108,9 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
         return list(self.moment.legal_actions()) if player == self.current_player() else []
 
     def _apply_action(self, action: int) -> None:
+        if action not in self.moment.legal_actions():
+            legal = [self.moment.setup.table.names[a] for a in self.moment.legal_actions()]
+            raise ValueError(f"expected an action among {', '.join(legal)}, got {action}")
         self.moment = self.moment.after(action)
 
     def _action_to_string(self, player: int, action: int) -> str:

@@ -115,6 +115,9 @@ class Moment(Protocol):
     def after(self, action: int) -> Moment:
         """The moment after an action of the side to move."""
 
+    def view(self, player: int) -> tuple[rules.Position, int]:
+        """A position and the bit set of its squares that the player sees now."""
+
     def public_text(self) -> str:
         """The latest public observation."""
 

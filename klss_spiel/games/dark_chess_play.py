@@ -156,6 +156,11 @@ class DarkChessMoment(NamedTuple):
                 told[player] += f" {observation.fog_text(course.position, player)}{ending}"
         return DarkChessMoment(setup, course, (told[0], told[1]), outcome, self, action)
 
+    def view(self, player: int) -> tuple[rules.Position, int]:
+        """The position the player last looked at and the squares seen in it."""
+        position = self._look(player)
+        return position, rules.visible_squares(position, player)
+
     def _look(self, player: int) -> rules.Position:
         """The position the player last looked at."""
         looks_now = self.setup.variant.observe_every_ply or self.outcome is not None
@@ -195,8 +200,7 @@ class DarkChessMoment(NamedTuple):
 
     def write_private(self, player: int, tensors: Tensors) -> None:
         """Fills a player's tensors."""
-        position = self._look(player)
-        seen = rules.visible_squares(position, player)
+        position, seen = self.view(player)
         observation.write_planes(tensors["board"], position, seen)
         observation.write_castling(tensors["castling"], position, player)
         if position.en_passant is not None and position.side == player:

@@ -36,7 +36,7 @@ class Tries(enum.Enum):
     ALL are the moves that the own pieces alone do not rule out. POSSIBLE are only
     those that are legal in some position the player holds possible. The others would
     be answered "illegal" for certain and teach nothing, so the value of the game is
-    the same and its tree far smaller. Every set of possible positions is kept
+    the same (unless tries count towards the horizon) and its tree far smaller. Every set of possible positions is kept
     exactly, which is meant for small boards. Draws by repetition or fifty moves are
     not used to exclude positions, so past those a superset is offered.
     """
@@ -58,6 +58,7 @@ class KriegspielSetup:
         tries: which tries are offered.
         knowledge: positions held possible, by information state: a memory of
             `KriegspielMoment.possible_positions` and no part of the value.
+        offers: likewise the tries offered, if these are the possible ones.
     """
 
     start: rules.Position
@@ -69,10 +70,11 @@ class KriegspielSetup:
     knowledge: dict[str, frozenset[rules.Position]] = dataclasses.field(
         default_factory=dict, repr=False
     )
+    offers: dict[str, tuple[int, ...]] = dataclasses.field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = [getattr(self, field.name) for field in dataclasses.fields(self)]
-        return KriegspielSetup, tuple(fields[:-1])  # without what is remembered
+        return KriegspielSetup, tuple(fields[:-2])  # without what is remembered
 
     @property
     def table(self) -> chess_actions.ActionTable:
@@ -150,20 +152,28 @@ class KriegspielMoment(NamedTuple):
         """Tries of the side to move, in increasing order."""
         if self.outcome is not None:
             return ()
-        side = self.course.position.side
-        table = self.setup.table
         if self.setup.tries is Tries.POSSIBLE:
-            any_rule = self.setup.are_there_any
-            moves = {
-                move
-                for position in self.possible_positions(side)
-                for move in umpire.legal_steps(position, any_rule)
-            }
-            return tuple(sorted(table.numbers[move] for move in moves))
+            return self._possible_tries()
         # The answer is the same whatever a pawn would become.
         closed = {(move.source, move.target) for move in self.failed}
+        moves = self.setup.table.moves
         tries = _all_tries(umpire.without_clocks(self.course.position))
-        return tuple(a for a in tries if table.moves[a][:2] not in closed)
+        return tuple(a for a in tries if moves[a][:2] not in closed)
+
+    def _possible_tries(self) -> tuple[int, ...]:
+        setup, side = self.setup, self.course.position.side
+        offered = setup.offers.get(self.told[side])
+        if offered is None:
+            steps = (
+                umpire.legal_steps(position, setup.are_there_any)
+                for position in self.possible_positions(side)
+            )
+            numbers = setup.table.numbers
+            offered = tuple(sorted(numbers[move] for move in set(itertools.chain(*steps))))
+            if len(setup.offers) >= _MAX_KNOWLEDGE:
+                setup.offers.clear()
+            setup.offers[self.told[side]] = offered
+        return offered
 
     def after(self, action: int) -> KriegspielMoment:
         """The moment after a try of the side to move."""
@@ -239,6 +249,11 @@ class KriegspielMoment(NamedTuple):
             if step.announcement.heard[player] == heard
         )
 
+    def view(self, player: int) -> tuple[rules.Position, int]:
+        """The true position and the squares of the own pieces."""
+        position = self.course.position
+        return position, observation.own_squares(position, player)
+
     def public_text(self) -> str:
         """The latest announcement as both players hear it, and whose move it is."""
         public = self.announcement.heard[1 - self.course.position.side]
@@ -302,9 +317,8 @@ class KriegspielMoment(NamedTuple):
 
     def write_private(self, player: int, tensors: Tensors) -> None:
         """Fills a player's tensors; the own failed tries are numbered 1, 2, ..."""
-        position = self.course.position
+        position, seen = self.view(player)
         numbers = self.setup.table.numbers
-        seen = observation.own_squares(position, player)
         observation.write_planes(tensors["board"], position, seen)
         observation.write_castling(tensors["castling"], position, player)
         self.write_public(tensors)
