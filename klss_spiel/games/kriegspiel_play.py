@@ -36,9 +36,10 @@ class Tries(enum.Enum):
     ALL are the moves that the own pieces alone do not rule out. POSSIBLE are only
     those that are legal in some position the player holds possible. The others would
     be answered "illegal" for certain and teach nothing, so the value of the game is
-    the same (unless tries count towards the horizon) and its tree far smaller. Every set of possible positions is kept
-    exactly, which is meant for small boards. Draws by repetition or fifty moves are
-    not used to exclude positions, so past those a superset is offered.
+    the same (unless tries count towards the horizon) and its tree far smaller. Every
+    set of possible positions is kept exactly, which is meant for small boards. Draws
+    by repetition or fifty moves are not used to exclude positions, so past those a
+    superset is offered.
     """
 
     ALL = "all"
