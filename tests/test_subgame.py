@@ -23,6 +23,7 @@ from klss_spiel.algorithms.recipes import (
 from klss_spiel.algorithms.regions import RegionIndex
 from klss_spiel.algorithms.subgame import SubgameBuilder, build_subgame
 from klss_spiel.best_response import best_response, best_response_to
+from klss_spiel.linear_program import solve
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
@@ -348,6 +349,17 @@ def test_every_recipe_works_for_either_player_of_real_games(player):
                     np.testing.assert_allclose(margins, 0.0, atol=1e-10)
 
 
+def test_a_subgame_at_the_root_is_the_whole_game():
+    tree = tree_from_game("leduc_poker")
+    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(2))
+    form = sequence_form_from_tree(tree)
+    lost = best_response_to(form, 1, blueprint.realization_plans[0]).value
+    for recipe in (KLSS(1), MAXMARGIN, KLUSS(2), SAFE_1_KLSS()):
+        subgame = build_subgame(tree, blueprint, 0, recipe)
+        # The one margin is what the best response loses: all that it wins beyond the value.
+        assert solve(subgame.form, 0).value == pytest.approx(lost + solve(form, 0).value)
+
+
 def test_the_cost_of_a_region_does_not_depend_on_the_game():
     sizes = set()
     for n in (50, 5000):
@@ -387,8 +399,10 @@ def test_bad_input_is_refused_with_a_reason():
         OLSS_1(())
     with pytest.raises(ValueError, match="does not limit"):
         MAXMARGIN(opponent_strategies=(blueprint,))
-    with pytest.raises(ValueError, match="decision infoset of player 0"):
-        build_subgame(tree, blueprint, 0, KLSS(1))
+    over = int(tree.infoset[0, tree.terminals[0]])
+    for wrong in (-1, 10**6, over):
+        with pytest.raises(ValueError, match="infoset of player 0"):
+            build_subgame(tree, blueprint, wrong, KLSS(1))
     with pytest.raises(ValueError, match="no infoset 'nowhere'"):
         build_subgame(tree, blueprint, "nowhere", KLSS(1))
     with pytest.raises(ValueError, match="another tree"):

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 from typing import Any
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
@@ -219,3 +220,44 @@ def OLSS_2(
         gift_scale=gift_scale,
         opponent_strategies=opponent_strategies,
     )
+
+
+_NAME = re.compile(
+    r"(?P<reach>reach-)?"
+    r"(?P<base>unsafe|resolve|maxmargin|safe-1-klss|olss-1|olss-2|(?P<k>\d+)-(?P<kind>klss|kluss))"
+    r"(-(?P<gadget>resolve|unsafe))?"
+)
+
+
+def parse_recipe(name: str) -> SubgameRecipe:
+    """The recipe of a name.
+
+    Names are `unsafe`, `resolve`, `maxmargin`, `3-klss`, `2-kluss`, `safe-1-klss`,
+    `olss-1` and `olss-2`; a gadget other than maxmargin may be appended to those of
+    finite order (`1-klss-resolve`) and `reach-` put in front.
+    """
+    match = _NAME.fullmatch(name.strip().lower())
+    if match is None:
+        raise ValueError(
+            "expected a recipe such as unsafe, resolve, maxmargin, 1-klss, 2-kluss, safe-1-klss, "
+            f"olss-1, olss-2, 1-klss-resolve or reach-maxmargin, got {name!r}"
+        )
+    base = match["base"]
+    named = {
+        "unsafe": UNSAFE,
+        "resolve": RESOLVE,
+        "maxmargin": MAXMARGIN,
+        "safe-1-klss": SAFE_1_KLSS(),
+        "olss-1": OLSS_1(),
+        "olss-2": OLSS_2(),
+    }
+    if base in named:
+        recipe = named[base]
+    else:
+        k = int(match["k"])
+        recipe = KLSS(k) if match["kind"] == "klss" else KLUSS(k)
+    if match["gadget"]:
+        if recipe.gadget != Gadget.MAXMARGIN or recipe.order == COMMON_KNOWLEDGE:
+            raise ValueError(f"{base} has its own gadget, got {name!r}")
+        recipe = recipe(gadget=Gadget(match["gadget"]))
+    return recipe(name=match[0], reach=bool(match["reach"]))

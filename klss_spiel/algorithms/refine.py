@@ -21,8 +21,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
+import itertools
 import os
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,14 +32,22 @@ from klss_spiel.algorithms.blueprint_values import Change
 from klss_spiel.algorithms.independent_set import independent_set
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.recipes import SubgameRecipe
-from klss_spiel.algorithms.regions import Region
+from klss_spiel.algorithms.refinement_checkpoint import Checkpoint
+from klss_spiel.algorithms.regions import Region, RegionIndex
 from klss_spiel.algorithms.subgame import Subgame, SubgameBuilder
 from klss_spiel.algorithms.subgame_solvers import LinearProgramming, SubgameSolver
 from klss_spiel.policy import BehaviorPolicy, fingerprint
 from klss_spiel.progress import Progress
-from klss_spiel.tree import EMPTY_SEQUENCE, FloatArray, GameTree, IntArray
+from klss_spiel.tree import (
+    CHANCE,
+    EMPTY_SEQUENCE,
+    NO_INFOSET,
+    TERMINAL,
+    FloatArray,
+    GameTree,
+    IntArray,
+)
 
-_SECONDS_BETWEEN_CHECKPOINTS = 10.0
 _LARGEST_BATCH = 256
 
 
@@ -88,7 +96,8 @@ def refine(
       blueprint: strategies of both players.
       recipe: the method.
       player: whose strategy is refined.
-      where: decision infosets of the player; by default all.
+      where: infosets of the player; by default all at which he moves. See
+        `infosets_after_chance`.
       plan: which blueprint each solve starts from.
       solver: by default linear programming with ties broken by the sum of margins.
       lower_bounds: [S] least probabilities of the player's actions, which hold in every
@@ -100,20 +109,20 @@ def refine(
     """
     solver = solver or LinearProgramming()
     refiner = Refiner(tree, blueprint, recipe, player, plan, solver, lower_bounds)
-    infosets = _targets(tree, player, where)
+    infosets = _targets(refiner, where)
     if plan == Plan.INDEPENDENT_SET:
         infosets = independent_set(refiner.builder.index, infosets, np.random.default_rng(seed))
-    store = _Checkpoint(checkpoint, refiner) if checkpoint is not None else None
+    store = Checkpoint(checkpoint, _refinement_key(refiner)) if checkpoint is not None else None
     progress = progress or Progress(f"refining {tree.name}", len(infosets))
     done = 0
-    for batch in _batches(tree, player, infosets, 1 if plan == Plan.UPDATED else _LARGEST_BATCH):
+    for batch in _batches(refiner, infosets):
         refiner.solve(batch, store.solutions if store else {})
         done += len(batch)
         progress.update(done)
         if store:
-            store.save_now_and_then(refiner)
+            store.save_now_and_then(refiner.behaviors())
     if store:
-        store.save(refiner)
+        store.save(refiner.behaviors())
     return Refinement(
         policy=blueprint.replace(player, refiner.behavior()),
         solved=tuple(i for i, s in refiner.solutions.items() if s is not None),
@@ -121,24 +130,22 @@ def refine(
     )
 
 
-def decisions_after_chance(tree: GameTree, player: int) -> IntArray:
-    """The player's later decisions that are the first since a chance event.
+def infosets_after_chance(tree: GameTree, player: int) -> IntArray:
+    """The player's infosets right after chance events, those before any move left out.
 
-    In poker: the first decision after each community card, but not the one after
-    the deal.
+    In poker: after each community card, whoever moves then, but not after the deal.
     """
-    infosets = tree.infosets[player]
-    # Whether chance has moved since the player's last decision; unset before the first.
-    stirred = np.zeros(tree.num_nodes, dtype=np.bool_)
+    moved = np.zeros(tree.num_nodes, dtype=np.bool_)
+    after = np.zeros(tree.num_nodes, dtype=np.bool_)
     for level in tree.levels(skip_root=True):
         above = tree.parent[level]
-        stirred[level] = (tree.player[above] != player) & (
-            stirred[above] | (tree.player[above] < 0)
-        )
-    stirred &= tree.sequence[player] != EMPTY_SEQUENCE
-    after = np.zeros(infosets.num_infosets, dtype=np.bool_)
-    after[tree.infoset[player, stirred]] = True
-    return np.flatnonzero(after & (infosets.num_actions > 0)).astype(np.int32)
+        moved[level] = moved[above] | (tree.player[above] >= 0)
+        after[level] = moved[level] & (tree.player[above] == CHANCE)
+    # Several chance events in a row are one.
+    after &= (tree.player >= 0) | (tree.player == TERMINAL)
+    infosets: IntArray = np.unique(tree.infoset[player, after])
+    deciding: IntArray = infosets[RegionIndex(tree, player).decides[infosets]]
+    return deciding
 
 
 @dataclasses.dataclass(eq=False)
@@ -188,21 +195,20 @@ class Refiner:
 
     def way_to(self, infoset: int) -> list[int]:
         """The solved infosets on the player's way to an infoset, first to last."""
-        infosets = self.tree.infosets[self.player]
+        parent = self.tree.infosets[self.player].parent
         way: list[int] = []
-        before = int(infosets.parent_sequence[infoset])
-        while before != EMPTY_SEQUENCE:
-            above = int(infosets.sequence_infoset[before])
+        above = int(parent[infoset])
+        while above != NO_INFOSET:
             if self.solutions.get(above) is not None:
                 way.append(above)
-            before = int(infosets.parent_sequence[above])
+            above = int(parent[above])
         return way[::-1]
 
     def solve(self, infosets: Sequence[int], known: dict[int, FloatArray] | None = None) -> None:
         """Solves at infosets none of which is before another, ancestors already solved.
 
         Args:
-          infosets: decision infosets of the player.
+          infosets: infosets of the player.
           known: solutions found earlier, which are taken over.
         """
         known = known or {}
@@ -238,6 +244,10 @@ class Refiner:
             self.solutions[infoset] = self.solutions[other]
         if self.plan == Plan.UPDATED:
             self._make_permanent(infosets)
+
+    def behaviors(self) -> dict[int, FloatArray]:
+        """The solutions by infoset, each [S of its region]."""
+        return {i: s.behavior for i, s in self.solutions.items() if s is not None}
 
     def behavior(self) -> FloatArray:
         """[S] the player's refined strategy."""
@@ -288,9 +298,11 @@ class Refiner:
         region = subgame.region
         bounds = self.lower_bounds[region.sequences]
         bounds[EMPTY_SEQUENCE] = 0.0
-        lifted = np.searchsorted(region.infosets, subgame.infoset)
-        first = int(region.treeplex.first_sequence[lifted])
-        bounds[first : first + int(region.treeplex.num_actions[lifted])] = 0.0
+        lifted = region.treeplex.sequence_infoset == np.searchsorted(
+            region.infosets, subgame.infoset
+        )
+        if self.tree.infosets[self.player].num_actions[subgame.infoset] > 0:
+            bounds[lifted] = 0.0
         return bounds
 
     def _keep(self, found: dict[int, FloatArray], subgames: dict[int, Subgame]) -> None:
@@ -328,44 +340,6 @@ class Refiner:
                 values.apply(values.change(solution.region, solution.behavior, above=True))
 
 
-class _Checkpoint:
-    """Finished solves on disk."""
-
-    def __init__(self, path: str | os.PathLike[str], refiner: Refiner) -> None:
-        self._path = os.fspath(path)
-        self._key = _refinement_key(refiner)
-        self._next = time.monotonic() + _SECONDS_BETWEEN_CHECKPOINTS
-        self.solutions: dict[int, FloatArray] = {}
-        if not os.path.exists(self._path):
-            return
-        with np.load(self._path, allow_pickle=False) as data:
-            if str(data["key"]) != self._key:
-                raise ValueError(
-                    f"{self._path} holds another refinement (game, blueprint, method, solver or "
-                    "bounds differ); remove it or choose another file"
-                )
-            parts = np.split(data["behaviors"], np.cumsum(data["lengths"])[:-1])
-            self.solutions = dict(zip(data["infosets"].tolist(), parts, strict=False))
-
-    def save_now_and_then(self, refiner: Refiner) -> None:
-        if time.monotonic() >= self._next:
-            self.save(refiner)
-            self._next = time.monotonic() + _SECONDS_BETWEEN_CHECKPOINTS
-
-    def save(self, refiner: Refiner) -> None:
-        solved = {i: s.behavior for i, s in refiner.solutions.items() if s is not None}
-        new_path = self._path + ".new"
-        with open(new_path, "wb") as file:
-            np.savez_compressed(
-                file,
-                key=np.array(self._key),
-                infosets=np.array(list(solved), dtype=np.int32),
-                lengths=np.array([len(b) for b in solved.values()], dtype=np.int64),
-                behaviors=np.concatenate([np.zeros(0), *solved.values()]),
-            )
-        os.replace(new_path, self._path)
-
-
 def _refinement_key(refiner: Refiner) -> str:
     """A digest of everything the solves depend on."""
     recipe = refiner.recipe(opponent_strategies=None)
@@ -380,29 +354,35 @@ def _refinement_key(refiner: Refiner) -> str:
     return digest.hexdigest()
 
 
-def _targets(tree: GameTree, player: int, where: npt.ArrayLike | None) -> IntArray:
-    decisions = tree.infosets[player].decisions
+def _targets(refiner: Refiner, where: npt.ArrayLike | None) -> IntArray:
+    index = refiner.builder.index
     if where is None:
-        return decisions
+        return refiner.tree.infosets[refiner.player].decisions
     chosen = np.unique(np.asarray(where, dtype=np.int32))
-    wrong = np.setdiff1d(chosen, decisions)
+    count = len(index.decides)
+    wrong = chosen[(chosen < 0) | (chosen >= count) | ~index.decides[chosen % count]]
     if len(wrong):
         raise ValueError(
-            f"expected decision infosets of player {player}, got {wrong[:5].tolist()} among them"
+            f"expected infosets of player {refiner.player} (0 to {count - 1}) at or below which "
+            f"he moves, got {wrong[:5].tolist()} among them"
         )
     return chosen
 
 
-def _batches(tree: GameTree, player: int, infosets: IntArray, size: int) -> list[list[int]]:
-    """The infosets in groups of equally many own decisions before, first decisions first."""
-    table = tree.infosets[player]
-    number = np.zeros(table.num_infosets, dtype=np.int64)
-    for infoset in table.decisions:  # Parents come first.
-        before = table.sequence_infoset[table.parent_sequence[infoset]]
-        if table.parent_sequence[infoset] != EMPTY_SEQUENCE:
-            number[infoset] = number[before] + 1
+def _batches(refiner: Refiner, infosets: IntArray) -> list[list[int]]:
+    """The infosets in groups with equally many others of them on the way, fewest first."""
+    size = 1 if refiner.plan == Plan.UPDATED else _LARGEST_BATCH
+    parent = refiner.tree.infosets[refiner.player].parent
+    number = np.zeros(len(parent), dtype=np.int64)
+    number[infosets] = 1
+    depth = refiner.builder.index.own.depth
+    order = np.argsort(depth, kind="stable")
+    starts = np.searchsorted(depth[order], np.arange(depth.max() + 2))
+    for start, stop in itertools.pairwise(starts[1:]):
+        level = order[start:stop]
+        number[level] += number[parent[level]]
     batches = []
-    for level in np.unique(number[infosets]):
-        members = infosets[number[infosets] == level].tolist()
+    for group in np.unique(number[infosets]):
+        members = infosets[number[infosets] == group].tolist()
         batches += [members[i : i + size] for i in range(0, len(members), size)]
     return batches

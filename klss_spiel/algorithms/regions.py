@@ -186,6 +186,14 @@ class RegionIndex:
         start = np.searchsorted(component[order], np.arange(component.max() + 2))
         return order, start, component
 
+    @functools.cached_property
+    def decides(self) -> BoolArray:
+        """[I] whether the player moves at or below each of his infosets."""
+        moves = self.tree.infosets[self.player].num_actions[self.own.at_position] > 0
+        before = np.concatenate([[0], np.cumsum(moves)])
+        decides: BoolArray = before[self.own.end] > before[self.own.position]
+        return decides
+
     def closure_of(self, infoset: int) -> int:
         """A number that is the same for infosets in one common-knowledge closure."""
         _, _, component = self.component_nodes
@@ -214,11 +222,11 @@ class RegionIndex:
 
     def region(self, infoset: int, order: float) -> Region:
         """The region of an infoset of the player."""
-        own = self.tree.infosets[self.player]
-        if not 0 <= infoset < own.num_infosets or own.num_actions[infoset] == 0:
+        count = self.tree.infosets[self.player].num_infosets
+        if not 0 <= infoset < count or not self.decides[infoset]:
             raise ValueError(
-                f"expected a decision infoset of player {self.player} (0 to "
-                f"{own.num_infosets - 1}, with actions), got {infoset}"
+                f"expected an infoset of player {self.player} (0 to {count - 1}) at or below "
+                f"which the player moves, got {infoset}"
             )
         if order == 1:
             return self._region(infoset, self.own.nodes_below(np.array([infoset])))

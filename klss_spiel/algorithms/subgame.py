@@ -155,10 +155,10 @@ class SubgameBuilder:
     def build(
         self, infoset: int, recipe: SubgameRecipe, rng: np.random.Generator | None = None
     ) -> Subgame:
-        """The subgame at a decision infoset of the player.
+        """The subgame at an infoset of the player.
 
         Args:
-          infoset: which one.
+          infoset: which one; the player need not move there, but must move below.
           recipe: the method.
           rng: picks which of several transpositions is kept; the first without it.
         """
@@ -272,7 +272,8 @@ def build_subgame(
       tree: the game.
       blueprint: strategies of both players. The opponent's matters only to UNSAFE,
         to OLSS and to `RootWeights.OPPONENT`.
-      infoset: a decision infoset of the player, or its information state string.
+      infoset: an infoset of the player, or the information state string of one at
+        which he moves.
       recipe: the method.
       player: whose strategy is refined.
     """

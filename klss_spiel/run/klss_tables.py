@@ -1,0 +1,283 @@
+r"""ZS21's Table 1: exploitability before and after subgame solving at every infoset.
+
+    python -m klss_spiel.run.klss_tables --preset=zs21_table1_small
+    python -m klss_spiel.run.klss_tables --preset=zs21_table1 --ties=20 --output=table1.csv
+    python -m klss_spiel.run.klss_tables --preset=zs21_table1_small --recipe=maxmargin
+
+The blueprint of player 0 is the least exploitable strategy that plays every action
+with probability at least epsilon / m, m being the number of actions (or one
+action only: the rows _bet and _fold). Subgames are solved nested at every infoset,
+under the same restriction but at the infoset itself. Payoffs are scaled to a range of
+2; exploitability is the value of the game minus what the strategy gets against a best
+response.
+
+What the paper leaves open: there are many least exploitable blueprints; here it is
+the one that does best over all opponent infosets taken together. And in most games
+the smallest margin cannot be raised, so that many strategies are optimal, which differ
+in exploitability: `after` takes the one with the largest sum of margins, `--ties=N`
+shows the spread over N random optimal vertices. Recipes with opponent strategies use
+the blueprint's alone, an equilibrium strategy of player 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import time
+from typing import Any
+
+import numpy as np
+from absl import flags
+
+import klss_spiel  # noqa: F401  (registers the games)
+from klss_spiel.algorithms.recipes import parse_recipe
+from klss_spiel.algorithms.refine import Plan, refine
+from klss_spiel.algorithms.subgame_solvers import LinearProgramming, Ties
+from klss_spiel.best_response import best_response_to
+from klss_spiel.linear_program import TieBreak, action_bounds, equilibrium, floor_bounds, solve
+from klss_spiel.openspiel import tree_from_game
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.run import output
+from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree, treeplex_from_tree
+from klss_spiel.tree import FloatArray, GameTree
+
+PLAYER = 0
+EPSILON = 0.25
+# Exploitabilities below this are zero but for rounding.
+ZERO = 1e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class TableRow:
+    """A row of the table as printed.
+
+    Attributes:
+      game: OpenSpiel's game string.
+      blueprint: exploitability of the blueprint.
+      after: exploitability after 1-KLSS.
+      action: the one action that is restricted, or None for all.
+      opening: restrict the action at the first decision only.
+    """
+
+    game: str
+    blueprint: float
+    after: float
+    action: int | None = None
+    opening: bool = False
+
+
+_GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order={},returns_type=win_loss)"
+_KUHN_BET = 1
+_LEDUC_FOLD = 0
+_LEDUC_RAISE = 2
+
+ZS21_TABLE1 = {
+    "dark_hex": TableRow("dark_hex(num_rows=2,num_cols=2,gameversion=adh)", 0.0683, 0.0625),
+    "goofspiel_random": TableRow(_GOOFSPIEL.format("random"), 0.171, 0.077),
+    "goofspiel_ascending": TableRow(_GOOFSPIEL.format("ascending"), 0.17, 0.0),
+    "kuhn": TableRow("kuhn_poker", 0.0124, 0.0015),
+    "kuhn_bet": TableRow("kuhn_poker", 0.0035, 0.0, action=_KUHN_BET, opening=True),
+    "leduc": TableRow("leduc_poker", 0.0207, 0.0191),
+    "leduc_fold": TableRow("leduc_poker", 0.0065, 0.0057, action=_LEDUC_FOLD),
+    "leduc_bet": TableRow("leduc_poker", 0.0097, 0.0096, action=_LEDUC_RAISE),
+    "liars_dice": TableRow("liars_dice(dice_sides=5)", 0.181, 0.125),
+    "n_matching_pennies": TableRow("python_n_matching_pennies(n=100)", 0.0013, 0.0098),
+}
+
+PRESETS = {
+    "zs21_table1": tuple(ZS21_TABLE1),
+    "zs21_table1_small": (
+        "dark_hex",
+        "goofspiel_ascending",
+        "kuhn",
+        "kuhn_bet",
+        "n_matching_pennies",
+    ),
+}
+DEFAULT_RECIPE = "1-klss"
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What to compute.
+
+    Attributes:
+      rows: keys of ZS21_TABLE1.
+      recipes: names of recipes; one table row each.
+      epsilon: restriction of the blueprint.
+      ties: number of random optimal vertices to try besides.
+      seed: of those.
+      plan: how solves build on each other.
+      output: file of finished rows, or None.
+    """
+
+    rows: tuple[str, ...]
+    recipes: tuple[str, ...] = (DEFAULT_RECIPE,)
+    epsilon: float = EPSILON
+    ties: int = 0
+    seed: int = 0
+    plan: Plan = Plan.NESTED
+    output: str | None = None
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if row not in ZS21_TABLE1:
+                raise ValueError(f"expected rows among {', '.join(ZS21_TABLE1)}, got {row!r}")
+        for recipe in self.recipes:
+            parse_recipe(recipe)
+        if not 0.0 <= self.epsilon < 1.0:
+            raise ValueError(f"expected 0 <= epsilon < 1, got {self.epsilon}")
+        if self.ties < 0:
+            raise ValueError(f"expected a number of ties of at least 0, got {self.ties}")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Setting:
+    """A game of the table with its blueprint.
+
+    Attributes:
+      tree: the game.
+      form: its sequence form.
+      blueprint: the restricted strategy of player 0, an equilibrium one of player 1.
+      lower_bounds: [S] the restriction.
+      value: of the game to player 0.
+      scale: by which payoffs are multiplied.
+    """
+
+    tree: GameTree
+    form: SequenceForm
+    blueprint: BehaviorPolicy
+    lower_bounds: FloatArray
+    value: float
+    scale: float
+
+    def exploitability(self, policy: BehaviorPolicy) -> float:
+        """What player 0's strategy loses on the value of the game, scaled."""
+        answer = best_response_to(self.form, 1 - PLAYER, policy.realization_plans[PLAYER])
+        loss = self.scale * (self.value + answer.value)
+        return loss if loss > ZERO else 0.0
+
+
+@functools.lru_cache(maxsize=2)
+def make_setting(row: str, epsilon: float = EPSILON) -> Setting:
+    """The game and blueprint of a row."""
+    spec = ZS21_TABLE1[row]
+    tree = tree_from_game(spec.game)
+    form = sequence_form_from_tree(tree)
+    payoffs = tree.utility[tree.terminals]
+    if spec.action is None:
+        bounds = floor_bounds(treeplex_from_tree(tree, PLAYER), epsilon)
+    else:
+        bounds = action_bounds(tree, PLAYER, spec.action, epsilon, share=True, opening=spec.opening)
+    exact = equilibrium(form)
+    everywhere = np.ones(form.treeplexes[1 - PLAYER].num_infosets)
+    restricted = solve(
+        form, PLAYER, lower_bounds=bounds, tie_break=TieBreak(value_weights=everywhere)
+    )
+    blueprint = BehaviorPolicy(tree, exact.behaviors).replace(PLAYER, restricted.behavior)
+    scale = 2.0 / float(payoffs.max() - payoffs.min())
+    return Setting(tree, form, blueprint, bounds, exact.value, scale)
+
+
+def run(config: Config) -> list[dict[str, Any]]:
+    """Computes the rows."""
+    tasks = [
+        {
+            "row": row,
+            "game": ZS21_TABLE1[row].game,
+            "recipe": recipe,
+            "epsilon": config.epsilon,
+            "ties": config.ties,
+            "seed": config.seed,
+            "plan": config.plan.value,
+        }
+        for row in config.rows
+        for recipe in config.recipes
+    ]
+    return output.compute_rows(
+        tasks, lambda task: _compute(config, task["row"], task["recipe"]), config.output
+    )
+
+
+def _compute(config: Config, row: str, recipe_name: str) -> dict[str, Any]:
+    start = time.monotonic()
+    setting = make_setting(row, config.epsilon)
+    recipe = parse_recipe(recipe_name)
+
+    def after(solver: LinearProgramming) -> float:
+        refinement = refine(
+            setting.tree,
+            setting.blueprint,
+            recipe,
+            player=PLAYER,
+            plan=config.plan,
+            solver=solver,
+            lower_bounds=setting.lower_bounds,
+            seed=config.seed,
+        )
+        return setting.exploitability(refinement.policy)
+
+    before = setting.exploitability(setting.blueprint)
+    result = after(LinearProgramming(Ties.SUM))
+    printed = ZS21_TABLE1[row] if config.epsilon == EPSILON else None
+    columns: dict[str, Any] = {
+        "blueprint": before,
+        "after": result,
+        "ratio": before / result if result > 0.0 else math.inf if before > 0.0 else math.nan,
+        "paper_blueprint": printed.blueprint if printed else None,
+        "paper_after": printed.after if printed and recipe_name == DEFAULT_RECIPE else None,
+    }
+    if config.ties:
+        spread = [
+            after(LinearProgramming(Ties.RANDOM, config.seed + number))
+            for number in range(config.ties)
+        ]
+        columns["ties_least"] = min(spread)
+        columns["ties_mean"] = sum(spread) / len(spread)
+        columns["ties_greatest"] = max(spread)
+    columns["seconds"] = time.monotonic() - start
+    return columns
+
+
+def define_flags() -> None:
+    """Defines the binary's flags."""
+    flags.DEFINE_enum("preset", "zs21_table1_small", sorted(PRESETS), "Which rows.")
+    flags.DEFINE_multi_string("row", [], "Single rows instead of a preset.")
+    flags.DEFINE_multi_string(
+        "recipe",
+        [DEFAULT_RECIPE],
+        "Method: 1-klss, 3-klss, 2-kluss, unsafe, resolve, maxmargin, reach-maxmargin, "
+        "safe-1-klss, olss-1, olss-2, 1-klss-resolve.",
+    )
+    flags.DEFINE_float("epsilon", EPSILON, "Restriction of the blueprint.")
+    flags.DEFINE_integer("ties", 0, "Try this many random optimal solutions besides.")
+    flags.DEFINE_integer("seed", 0, "Seed of random solutions and independent sets.")
+    flags.DEFINE_enum(
+        "plan", Plan.NESTED.value, [plan.value for plan in Plan], "How solves build on each other."
+    )
+    output.define_flags()
+
+
+def main() -> None:
+    """Parses flags, computes, prints."""
+    values = flags.FLAGS
+    rows = run(
+        Config(
+            rows=tuple(values.row) or PRESETS[values.preset],
+            recipes=tuple(values.recipe),
+            epsilon=values.epsilon,
+            ties=values.ties,
+            seed=values.seed,
+            plan=Plan(values.plan),
+            output=values.output,
+        )
+    )
+    hidden = ("game", "epsilon", "ties", "seed", "plan")
+    columns = [column for column in output.columns_of(rows) if column not in hidden]
+    table = output.format_table(rows, columns, {"seconds": ".1f", "ratio": ".4g"})
+    output.emit(rows, values.json, table)
+
+
+if __name__ == "__main__":
+    output.run_binary(define_flags, main)
