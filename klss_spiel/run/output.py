@@ -22,6 +22,7 @@ import functools
 import importlib.metadata
 import io
 import json
+import logging as std_logging
 import math
 import os
 import pathlib
@@ -80,6 +81,15 @@ def run_binary(define: Callable[[], None], main: Callable[[], None]) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     app.run(guarded_main)
+
+
+def use_double_precision() -> None:
+    """Makes jax compute in float64, as OpenSpiel does; for binaries, before any computation."""
+    import jax
+
+    # jax reports every accelerator it does not find as news.
+    std_logging.getLogger("jax._src.xla_bridge").setLevel(std_logging.WARNING)
+    jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
 
 
 def emit(rows: Sequence[Row], as_json: bool, table: str | None = None) -> None:
@@ -258,8 +268,9 @@ def write_atomically(path: pathlib.Path, text: str) -> None:
         partial.unlink(missing_ok=True)
 
 
-def write_rows(path: pathlib.Path, rows: Sequence[Row]) -> None:
+def write_rows(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     """Writes rows to a .csv or .json file, atomically."""
+    path = pathlib.Path(path)
     write_atomically(path, to_json(rows) if _suffix(path) == ".json" else to_csv(rows))
 
 

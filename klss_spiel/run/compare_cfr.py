@@ -1,0 +1,138 @@
+"""Our regret minimisers beside OpenSpiel's CFR, CFR+ and MCCFR on any game.
+
+    python -m klss_spiel.run.compare_cfr --game=leduc_poker --iterations=1000
+
+Shows exact exploitability against iterations and against seconds. Games written
+in Python run through a cached tree on OpenSpiel's side, so that solvers are
+compared and not state implementations.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from absl import flags, logging
+
+from klss_spiel.best_response import nash_conv
+from klss_spiel.openspiel import DEFAULT_MAX_NODES, load_game, tree_from_game, turn_based
+from klss_spiel.run import contenders, output
+from klss_spiel.sequence_form import sequence_form_from_tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What to compare.
+
+    Attributes:
+      games: game strings.
+      iterations: of every solver.
+      points: how many times on the way exploitability is measured.
+      max_nodes: refuse larger games.
+    """
+
+    games: tuple[str, ...]
+    iterations: int
+    points: int = 10
+    max_nodes: int = DEFAULT_MAX_NODES
+
+
+def checkpoints(iterations: int, points: int) -> list[int]:
+    """Iteration counts at which to measure, growing geometrically up to `iterations`."""
+    growth = iterations ** (1.0 / max(1, points - 1))
+    return sorted({min(iterations, max(1, round(growth**i))) for i in range(points)} | {iterations})
+
+
+def run(config: Config) -> Iterator[dict[str, Any]]:
+    """Yields one row per game, solver and checkpoint."""
+    for name in config.games:
+        game = turn_based(load_game(name))
+        tree = tree_from_game(game, config.max_nodes)
+        form = sequence_form_from_tree(tree)
+        for contender in contenders.COMPARED:
+            solver = contender.start(game, tree)
+            # Compiling is counted apart: once per game shape, not per iteration.
+            start = time.perf_counter()
+            contender.start(game, tree).advance(1)
+            setup_seconds = time.perf_counter() - start
+            done, seconds = 0, 0.0
+            for target in checkpoints(config.iterations, config.points):
+                start = time.perf_counter()
+                solver.advance(target - done)
+                seconds += time.perf_counter() - start
+                done = target
+                gap = nash_conv(solver.policy(), form)
+                yield {
+                    "game": name,
+                    "solver": contender.name,
+                    "iterations": done,
+                    "exploitability": gap / 2.0,
+                    "nash_conv": gap,
+                    "seconds": seconds,
+                    "setup_seconds": setup_seconds,
+                }
+
+
+def plot(rows: list[dict[str, Any]], path: str) -> None:
+    """Draws exploitability against iterations and seconds, one row of panels a game."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ValueError("--plot needs the extra 'plot': pip install klss_spiel[plot]") from error
+    games = list(dict.fromkeys(row["game"] for row in rows))
+    figure, panels = pyplot.subplots(
+        len(games), 2, figsize=(11, 4 * len(games)), squeeze=False, sharey="row"
+    )
+    for game, pair in zip(games, panels, strict=True):
+        for panel, axis in zip(pair, ("iterations", "seconds"), strict=True):
+            for solver in dict.fromkeys(row["solver"] for row in rows):
+                curve = [row for row in rows if row["game"] == game and row["solver"] == solver]
+                panel.loglog(
+                    [row[axis] for row in curve],
+                    [max(row["exploitability"], 1e-16) for row in curve],
+                    label=solver,
+                    linestyle="-" if solver.startswith("klss_spiel") else "--",
+                )
+            panel.set(xlabel=axis, title=game)
+        pair[0].set_ylabel("exploitability")
+        pair[0].legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def define_flags() -> None:
+    """Defines the flags of this binary."""
+    output.define_flags()
+    flags.DEFINE_multi_string("game", [], "OpenSpiel game string; may be given several times.")
+    flags.DEFINE_integer("iterations", 1000, "Iterations of every solver.", lower_bound=1)
+    flags.DEFINE_integer("points", 10, "How many points a curve has.", lower_bound=1)
+    flags.DEFINE_integer("max_nodes", DEFAULT_MAX_NODES, "Refuse larger games.", lower_bound=1)
+    flags.DEFINE_string("plot", None, "PNG file to draw the curves to (extra 'plot').")
+
+
+def main() -> None:
+    """Reads the flags, runs, prints."""
+    output.use_double_precision()
+    values = flags.FLAGS
+    if not values.game:
+        raise ValueError("expected at least one --game=..., got none")
+    config = Config(tuple(values.game), values.iterations, values.points, values.max_nodes)
+    rows = []
+    try:
+        for row in run(config):
+            logging.info("%(solver)s, %(iterations)d iterations: %(exploitability).3g", row)
+            rows.append(row)
+    except KeyboardInterrupt:
+        logging.warning("interrupted; showing what was measured")
+    if values.output:
+        output.write_rows(values.output, rows)
+    if values.plot:
+        plot(rows, values.plot)
+    output.emit(rows, values.json)
+
+
+if __name__ == "__main__":
+    output.run_binary(define_flags, main)

@@ -1,0 +1,184 @@
+"""Solvers that binaries run side by side: ours, OpenSpiel's and other packages'.
+
+A contender is started on a game and then advanced by iterations; its average
+strategy is read as a policy on our tree, so that one best response judges all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import io
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import pyspiel
+
+from klss_spiel.algorithms import cfr, regret
+from klss_spiel.openspiel import policy_from_openspiel
+from klss_spiel.padded_form import pad_form
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.sequence_form import sequence_form_from_tree
+from klss_spiel.tree import GameTree
+
+
+class Skipped(Exception):
+    """A contender that cannot run here, with the reason; never a failure of a binary."""
+
+
+class Run(Protocol):
+    """A contender at work on one game."""
+
+    def advance(self, iterations: int) -> None:
+        """Runs more iterations."""
+
+    def policy(self) -> BehaviorPolicy:
+        """The average strategy so far."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """A solver: its name, and how to start it on a turn-based game and its tree."""
+
+    name: str
+    start: Callable[[Any, GameTree], Run]
+
+
+class _Ours:
+    def __init__(
+        self, tree: GameTree, minimizer: regret.RegretMinimizer, averaging: int, dtype: Any
+    ) -> None:
+        self._tree = tree
+        self._padded = pad_form(sequence_form_from_tree(tree), dtype)
+        self._minimizer = minimizer
+        self._averaging = averaging
+        self._solution: cfr.Solution | None = None
+
+    def advance(self, iterations: int) -> None:
+        self._solution = cfr.solve(
+            self._padded, iterations, self._minimizer, self._averaging, start=self._solution
+        )
+
+    def policy(self) -> BehaviorPolicy:
+        if self._solution is None:
+            return BehaviorPolicy.uniform(self._tree)
+        return BehaviorPolicy(self._tree, self._solution.average_behavior)
+
+
+class _OpenSpiel:
+    """Anything of OpenSpiel's with one method per iteration and an average policy."""
+
+    def __init__(
+        self, tree: GameTree, game: Any, step: Callable[[], Any], average: Callable[[], Any]
+    ) -> None:
+        self._tree = tree
+        self._game = game
+        self._step = step
+        self._average = average
+
+    def advance(self, iterations: int) -> None:
+        for _ in range(iterations):
+            self._step()
+
+    def policy(self) -> BehaviorPolicy:
+        return policy_from_openspiel(self._tree, self._game, self._average())
+
+
+def ours(
+    name: str,
+    minimizer: regret.RegretMinimizer = regret.RM_PLUS,
+    averaging: int = cfr.LINEAR,
+    dtype: Any = None,
+) -> Contender:
+    """Our CFR loop with a minimiser and an averaging scheme."""
+    return Contender(name, lambda game, tree: _Ours(tree, minimizer, averaging, dtype))
+
+
+def compiled(game: Any) -> Any:
+    """The game itself if it is written in C++, otherwise its cached tree.
+
+    OpenSpiel's C++ solvers walk Python states slowly; on the cached tree the
+    comparison is between solvers.
+    """
+    short_name = game.get_type().short_name
+    if short_name.startswith("python_") or "python_" in str(game):
+        return pyspiel.convert_to_cached_tree(game)
+    return game
+
+
+def openspiel_cpp(name: str, solver: str) -> Contender:
+    """A C++ solver of OpenSpiel's by its class name, e.g. CFRPlusSolver."""
+
+    def start(game: Any, tree: GameTree) -> Run:
+        running = getattr(pyspiel, solver)(compiled(game))
+        step = getattr(running, "evaluate_and_update_policy", None) or running.run_iteration
+        average = getattr(running, "tabular_average_policy", running.average_policy)
+        return _OpenSpiel(tree, game, step, average)
+
+    return Contender(name, start)
+
+
+def _start_openspiel_python(game: Any, tree: GameTree) -> Run:
+    from open_spiel.python.algorithms import cfr as openspiel_cfr
+
+    solver = openspiel_cfr.CFRPlusSolver(game)
+    return _OpenSpiel(tree, game, solver.evaluate_and_update_policy, solver.average_policy)
+
+
+def _start_openspiel_jax(game: Any, tree: GameTree) -> Run:
+    try:
+        jax_cfr = importlib.import_module("open_spiel.python.jax.cfr.jax_cfr")
+    except ImportError as error:
+        raise Skipped(f"needs the extra 'peers' ({error})") from error
+    try:
+        solver = jax_cfr.JaxCFR(game)
+    except Exception as error:  # it refuses or breaks on some games
+        raise Skipped(f"does not run on this game ({type(error).__name__})") from error
+    return _OpenSpiel(tree, game, solver.step, solver.average_policy)
+
+
+class _LiteEFG:
+    """CFR+ of the LiteEFG package, whose environment computes averages itself."""
+
+    def __init__(self, game: Any, tree: GameTree) -> None:
+        try:
+            package = importlib.import_module("LiteEFG")
+            baseline = importlib.import_module("LiteEFG.baselines.CFRplus")
+        except ImportError as error:
+            raise Skipped(f"needs the extra 'peers' ({error})") from error
+        self._tree = tree
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints banners
+            self._graph = baseline.graph()
+            self._environment = package.OpenSpielEnv(
+                game, traverse_type="Enumerate", regenerate=True
+            )
+            self._environment.set_graph(self._graph)
+
+    def advance(self, iterations: int) -> None:
+        for _ in range(iterations):
+            self._graph.update_graph(self._environment)
+            self._environment.update_strategy(self._graph.current_strategy())
+
+    def policy(self) -> BehaviorPolicy:
+        raise Skipped("its average strategy is not read here")
+
+
+KLSS_SPIEL = ours("klss_spiel")
+KLSS_SPIEL_FLOAT32 = ours("klss_spiel float32", dtype=np.float32)
+OPENSPIEL_CPP = openspiel_cpp("openspiel_cpp", "CFRPlusSolver")
+OPENSPIEL_PYTHON = Contender("openspiel_python", _start_openspiel_python)
+OPENSPIEL_JAX = Contender("openspiel_jax", _start_openspiel_jax)
+LITE_EFG = Contender("LiteEFG", _LiteEFG)
+
+# What `compare_cfr` runs: ours by minimiser, OpenSpiel's by algorithm.
+COMPARED = (
+    ours("klss_spiel CFR", regret.RM, cfr.UNIFORM),
+    ours("klss_spiel CFR+", regret.RM_PLUS, cfr.LINEAR),
+    ours("klss_spiel PCFR+", regret.PRM_PLUS, cfr.QUADRATIC),
+    ours("klss_spiel DCFR", regret.DISCOUNTED_RM, cfr.QUADRATIC),
+    openspiel_cpp("OpenSpiel CFR", "CFRSolver"),
+    openspiel_cpp("OpenSpiel CFR+", "CFRPlusSolver"),
+    openspiel_cpp("OpenSpiel MCCFR", "ExternalSamplingMCCFRSolver"),
+)

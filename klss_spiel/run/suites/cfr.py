@@ -1,0 +1,178 @@
+"""Speed of solving: CFR+ iterations, time to a given exploitability, best responses, trees.
+
+Ratios are OpenSpiel C++'s time over the contender's, both measured in this run:
+each time is the best of several rounds in which the contenders take turns, so
+that a busy moment of the machine does not hit only one of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from klss_spiel.best_response import nash_conv
+from klss_spiel.openspiel import policy_to_pyspiel, tree_from_game, turn_based
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.run import contenders
+from klss_spiel.sequence_form import sequence_form_from_tree
+from klss_spiel.tree import GameTree
+
+SUITE = "cfr"
+
+_GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order={},returns_type=win_loss)"
+_LEDUC_13 = (
+    "universal_poker(betting=limit,numPlayers=2,numRounds=2,blind=1 1,raiseSize=2 4,"
+    "firstPlayer=1 1,maxRaises=2 2,numSuits=2,numRanks=13,numHoleCards=1,numBoardCards=0 1)"
+)
+
+# Game string by the name shown. The last two take minutes and are left out of quick runs.
+GAMES = {
+    "goofspiel 4 ascending": _GOOFSPIEL.format("ascending"),
+    "leduc": "leduc_poker",
+    "goofspiel 4 random": _GOOFSPIEL.format("random"),
+    "liars dice 5": "liars_dice(dice_sides=5)",
+    "liars dice 6": "liars_dice",
+    "Leduc(2,13,1)": _LEDUC_13,
+}
+_QUICK_GAMES = 4
+
+# The slow contenders run on games up to this many nodes.
+_SLOW_CONTENDERS = {"openspiel_python": 60_000, "openspiel_jax": 60_000, "LiteEFG": 400_000}
+_ROUNDS = 12
+_SECONDS_PER_MEASUREMENT = 0.05
+_TARGET_NASH_CONV = 0.02
+_MAX_NODES_FOR_TARGET = 60_000
+
+_CONTENDERS = (
+    contenders.OPENSPIEL_CPP,
+    contenders.KLSS_SPIEL,
+    contenders.KLSS_SPIEL_FLOAT32,
+    contenders.OPENSPIEL_PYTHON,
+    contenders.OPENSPIEL_JAX,
+    contenders.LITE_EFG,
+)
+
+
+def rows(quick: bool) -> Iterator[dict[str, Any]]:
+    """Measures every game; `quick` leaves out the two largest."""
+    names = list(GAMES)[: _QUICK_GAMES if quick else None]
+    for shown in names:
+        game = turn_based(pyspiel.load_game(GAMES[shown]))
+        start = time.perf_counter()
+        tree = tree_from_game(game)
+        build_seconds = time.perf_counter() - start
+        yield _row(
+            shown,
+            "build the tree",
+            "klss_spiel",
+            build_seconds,
+            None,
+            nodes=tree.num_nodes,
+            microseconds_per_node=1e6 * build_seconds / tree.num_nodes,
+        )
+        yield from _iterations(shown, game, tree)
+        yield from _best_responses(shown, game, tree)
+        if tree.num_nodes <= _MAX_NODES_FOR_TARGET:
+            yield from _to_target(shown, game, tree)
+
+
+def _row(
+    game: str, task: str, contender: str, seconds: float | None, baseline: float | None, **more: Any
+) -> dict[str, Any]:
+    ratio = baseline / seconds if baseline and seconds else None
+    return {
+        "suite": SUITE,
+        "game": game,
+        "task": task,
+        "contender": contender,
+        "seconds": seconds,
+        "ratio": ratio,
+        **more,
+    }
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any]]:
+    """Seconds per CFR+ iteration of both players, and of everything before the first."""
+    runs: dict[str, contenders.Run] = {}
+    setup: dict[str, float] = {}
+    chunk: dict[str, int] = {}
+    skipped: dict[str, str] = {}
+    for contender in _CONTENDERS:
+        if tree.num_nodes > _SLOW_CONTENDERS.get(contender.name, tree.num_nodes):
+            skipped[contender.name] = f"too slow on {tree.num_nodes} nodes"
+            continue
+        start = time.perf_counter()
+        try:
+            run = contender.start(game, tree)
+            run.advance(1)  # compiles, where anything is compiled
+        except contenders.Skipped as skip:
+            skipped[contender.name] = str(skip)
+            continue
+        setup[contender.name] = time.perf_counter() - start
+        once = _seconds(lambda run=run: run.advance(1))  # type: ignore[misc]
+        # A first guess from one iteration, corrected by a longer one: calling
+        # costs more than iterating where one iteration takes microseconds.
+        guess = max(1, int(0.1 / max(once, 1e-7)))
+        per_iteration = _seconds(lambda run=run, n=guess: run.advance(n)) / guess  # type: ignore[misc]
+        chunk[contender.name] = max(1, int(_SECONDS_PER_MEASUREMENT / max(per_iteration, 1e-7)))
+        runs[contender.name] = run
+    best = dict.fromkeys(runs, float("inf"))
+    for _ in range(_ROUNDS):
+        for name, run in runs.items():
+            best[name] = min(best[name], _advance_seconds(run, chunk[name]))
+    baseline = best["openspiel_cpp"]
+    for name, seconds in best.items():
+        yield _row(
+            shown,
+            "CFR+ iteration",
+            name,
+            seconds,
+            baseline,
+            nodes=tree.num_nodes,
+            setup_seconds=setup[name],
+        )
+    for name, reason in skipped.items():
+        yield _row(shown, "CFR+ iteration", name, None, None, skipped=reason)
+
+
+def _advance_seconds(run: contenders.Run, iterations: int) -> float:
+    return _seconds(lambda: run.advance(iterations)) / iterations
+
+
+def _best_responses(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any]]:
+    """Seconds of one exact nash_conv of a random policy."""
+    form = sequence_form_from_tree(tree)
+    policy = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    theirs = policy_to_pyspiel(policy)
+    ours = min(_seconds(lambda: nash_conv(policy, form)) for _ in range(3 * _ROUNDS))
+    baseline = _seconds(lambda: pyspiel.nash_conv(game, theirs))
+    yield _row(shown, "nash_conv", "openspiel_cpp", baseline, baseline, nodes=tree.num_nodes)
+    yield _row(shown, "nash_conv", "klss_spiel", ours, baseline, nodes=tree.num_nodes)
+
+
+def _to_target(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any]]:
+    """Seconds of CFR+ until nash_conv is below the target, judging not counted."""
+    form = sequence_form_from_tree(tree)
+    task = f"CFR+ to nash_conv {_TARGET_NASH_CONV}"
+    baseline = None
+    for contender in (contenders.OPENSPIEL_CPP, contenders.KLSS_SPIEL):
+        run = contender.start(game, tree)
+        if contender is contenders.KLSS_SPIEL:
+            contender.start(game, tree).advance(1)  # compile apart, as in the other rows
+        seconds, done = 0.0, 0
+        while done == 0 or nash_conv(run.policy(), form) > _TARGET_NASH_CONV:
+            step = max(10, done // 4)
+            seconds += _seconds(lambda run=run, step=step: run.advance(step))  # type: ignore[misc]
+            done += step
+        baseline = baseline or seconds
+        yield _row(shown, task, contender.name, seconds, baseline, iterations=done)

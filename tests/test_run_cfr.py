@@ -1,0 +1,87 @@
+"""The binaries around CFR: demo, compare_cfr, benchmark."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from klss_spiel.openspiel import load_game, tree_from_game, turn_based
+from klss_spiel.run import benchmark, compare_cfr, contenders, demo, output
+from klss_spiel.run.suites import cfr as cfr_suite
+
+
+def test_demo_values_are_exact_and_cfr_agrees_with_openspiels():
+    rows = list(demo.run(demo.Config(iterations=30)))
+    assert [row["game"] for row in rows] == list(demo.GAMES)
+    assert [row["nodes"] for row in rows] == [58, 9457, 701]
+    assert [row["infosets"] for row in rows] == [12, 936, 101]
+    assert rows[0]["value"] == pytest.approx(-1 / 18, abs=1e-9)
+    for row in rows[:2]:
+        assert row["ours exploitability"] == pytest.approx(
+            row["OpenSpiel exploitability"], rel=0.05
+        )
+
+
+def test_demo_binary_writes_json_to_standard_output_and_both_files(tmp_path):
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "klss_spiel.run.demo"),
+            *("--json", "--iterations=5", f"--directory={tmp_path}"),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    printed = json.loads(done.stdout)
+    assert [row["nodes"] for row in printed] == [58, 9457, 701]
+    assert len(output.read_rows(tmp_path / "demo.csv")) == 3
+    assert len(output.read_rows(tmp_path / "demo.json")) == 3
+
+
+def test_checkpoints_grow_and_end_at_the_last_iteration():
+    assert compare_cfr.checkpoints(1000, 4) == [1, 10, 100, 1000]
+    assert compare_cfr.checkpoints(5, 10) == [1, 2, 3, 4, 5]
+    assert compare_cfr.checkpoints(7, 1) == [1, 7]
+
+
+def test_compare_cfr_runs_every_solver_on_a_python_game_and_draws(tmp_path):
+    config = compare_cfr.Config(("python_hidden_pennies(n=3)",), iterations=20, points=2)
+    rows = list(compare_cfr.run(config))
+    assert {row["solver"] for row in rows} == {c.name for c in contenders.COMPARED}
+    by_solver = {row["solver"]: row["nash_conv"] for row in rows if row["iterations"] == 20}
+    assert by_solver["klss_spiel CFR+"] == pytest.approx(by_solver["OpenSpiel CFR+"], abs=1e-6)
+    assert by_solver["klss_spiel CFR"] == pytest.approx(by_solver["OpenSpiel CFR"], abs=1e-6)
+    compare_cfr.plot(rows, str(tmp_path / "curves.png"))
+    assert (tmp_path / "curves.png").stat().st_size > 10_000
+
+
+def test_openspiels_solvers_see_python_games_as_cached_trees():
+    game = load_game("python_hidden_pennies(n=3)")
+    assert contenders.compiled(game) is not game
+    kuhn = load_game("kuhn_poker")
+    assert contenders.compiled(kuhn) is kuhn
+
+
+def test_a_missing_peer_is_skipped_not_a_failure(monkeypatch):
+    monkeypatch.setitem(sys.modules, "LiteEFG", None)
+    monkeypatch.setattr(cfr_suite, "_CONTENDERS", (contenders.OPENSPIEL_CPP, contenders.LITE_EFG))
+    monkeypatch.setattr(cfr_suite, "_ROUNDS", 1)
+    game = turn_based(load_game("kuhn_poker"))
+    rows = list(cfr_suite._iterations("kuhn", game, tree_from_game(game)))
+    skipped = [row for row in rows if row["contender"] == "LiteEFG"]
+    assert len(skipped) == 1 and "peers" in skipped[0]["skipped"]
+    assert next(row for row in rows if row["contender"] == "openspiel_cpp")["ratio"] == 1.0
+
+
+def test_benchmark_rows_have_the_promised_keys(monkeypatch):
+    monkeypatch.setattr(cfr_suite, "GAMES", {"kuhn": "kuhn_poker"})
+    monkeypatch.setattr(cfr_suite, "_ROUNDS", 1)
+    quick = (contenders.OPENSPIEL_CPP, contenders.KLSS_SPIEL)
+    monkeypatch.setattr(cfr_suite, "_CONTENDERS", quick)
+    rows = list(benchmark.run(benchmark.Config(("cfr",), quick=True)))
+    for row in rows:
+        assert {"suite", "game", "contender", "seconds", "ratio"} <= set(row)
+    iteration = {r["contender"]: r for r in rows if r["task"] == "CFR+ iteration"}
+    cpp, ours = iteration["openspiel_cpp"], iteration["klss_spiel"]
+    assert ours["ratio"] == pytest.approx(cpp["seconds"] / ours["seconds"])
