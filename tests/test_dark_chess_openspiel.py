@@ -86,6 +86,19 @@ def test_actions_are_numbered_to_the_size_of_the_board() -> None:
     assert pyspiel.load_game("python_dark_chess").num_distinct_actions() == 1968
 
 
+def test_undo_is_refused_rather_than_done_wrongly() -> None:
+    state = _state("python_dark_chess", "e2e4")
+    with pytest.raises(pyspiel.SpielError, match="not undoing"):
+        state.undo_action(_WHITE, state.history()[-1])
+    assert str(state.clone()) == str(state)
+
+
+def test_illegal_actions_are_refused() -> None:
+    state = _state("python_dark_chess")
+    with pytest.raises(ValueError, match=r"expected an action among b1a3.*got 0"):
+        state.apply_action(0)
+
+
 def test_long_games_pickle() -> None:
     game = pyspiel.load_game("python_dark_chess(board=microchess)")
     rng = random.Random(4)

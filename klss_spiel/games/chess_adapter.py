@@ -65,6 +65,7 @@ class ChessGame(registration.RegisteredGame):
 
     def __init__(self, description: pyspiel.GameType, setup: play.Setup, params: Mapping[str, Any]):
         self.setup = setup
+        self.first = setup.first_moment()
         game_info = pyspiel.GameInfo(
             num_distinct_actions=len(setup.table.moves),
             max_chance_outcomes=0,
@@ -97,7 +98,7 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
 
     def __init__(self, game: ChessGame):
         super().__init__(game)
-        self.moment: play.Moment = game.setup.first_moment()
+        self.moment: play.Moment = game.first
 
     def current_player(self) -> int:
         """Returns the player to move, or TERMINAL when the game is over."""

@@ -69,12 +69,6 @@ def fog_text(position: rules.Position, colour: int) -> str:
     return board_text(position, rules.visible_squares(position, colour))
 
 
-@functools.lru_cache(maxsize=1 << 12)
-def public_text(position: rules.Position) -> str:
-    """The part of the board that is public in dark chess, in the thesis' sense."""
-    return board_text(position, mutual_attacks(position))
-
-
 def own_text(position: rules.Position, colour: int) -> str:
     """The board as a player of Kriegspiel sees it: the own pieces."""
     return board_text(position, own_squares(position, colour))

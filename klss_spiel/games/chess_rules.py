@@ -207,7 +207,8 @@ def moves_of(position: Position, colour: int) -> Iterator[Move]:
                     break
         else:
             for target in (table.knight if kind == KNIGHT else table.king)[square]:
-                if not is_own(squares[target], colour):
+                met = squares[target]
+                if met == EMPTY or met >> 3 != colour:
                     yield Move(square, target)
     yield from castling_moves(position, colour)
 
@@ -361,12 +362,11 @@ def visible_squares(position: Position, colour: int) -> int:
     captured en passant (Obscuro, appendix A). What blocks a pawn stays unseen. A
     player sees the same whoever is to move, except for en passant.
     """
+    own = (s for s, code in enumerate(position.squares) if code and code >> 3 == colour)
+    reached = (move.target for move in moves_of(position, colour))
     seen = 0
-    for square, code in enumerate(position.squares):
-        if is_own(code, colour):
-            seen |= 1 << square
-    for move in moves_of(position, colour):
-        seen |= 1 << move.target
+    for square in {*own, *reached}:
+        seen |= 1 << square
     victim = en_passant_victim(position)
     if victim is not None and colour == position.side:
         seen |= 1 << victim

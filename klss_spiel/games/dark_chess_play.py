@@ -170,7 +170,13 @@ class DarkChessMoment(NamedTuple):
 
     def public_text(self) -> str:
         """What is public in the thesis' sense; see `chess_observation.mutual_attacks`."""
-        return observation.public_text(self.course.position)
+        return observation.board_text(self.course.position, self._public_squares())
+
+    def _public_squares(self) -> int:
+        # Players who look at different times share nothing.
+        if not self.setup.variant.observe_every_ply:
+            return 0
+        return observation.mutual_attacks(self.course.position)
 
     def private_text(self, player: int) -> str:
         """Everything a player can use now: the visible board, castling, en passant."""
@@ -185,9 +191,8 @@ class DarkChessMoment(NamedTuple):
 
     def write_public(self, tensors: Tensors) -> None:
         """Fills the public tensors."""
-        position = self.course.position
-        seen = observation.mutual_attacks(position)
-        observation.write_planes(tensors["public_board"], position, seen)
+        seen = self._public_squares()
+        observation.write_planes(tensors["public_board"], self.course.position, seen)
 
     def private_shapes(self) -> TensorShapes:
         """Names and shapes of a player's tensors."""
