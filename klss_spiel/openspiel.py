@@ -24,6 +24,7 @@ from klss_spiel.tree import (
     TERMINAL,
     GameTree,
     TreeBuilder,
+    assemble_tree,
     check_tree,
 )
 
@@ -102,7 +103,38 @@ def tree_from_game(
         game = load_game(game)
     check_supported(game)
     game = turn_based(game)
-    progress = progress or Progress(f"building the tree of {game.get_type().short_name}")
+    if hasattr(game, "tree_arrays"):
+        tree = _tree_from_arrays(game, max_nodes)
+    else:
+        progress = progress or Progress(f"building the tree of {game.get_type().short_name}")
+        tree = _tree_from_states(game, max_nodes, progress)
+    check_tree(tree)
+    return tree
+
+
+def _tree_from_arrays(game: Any, max_nodes: int) -> GameTree:
+    """The tree of a game that enumerates itself.
+
+    A game may offer `tree_arrays(max_nodes)`, which returns the arrays of a tree
+    without chance (`parent`, `action`, `player`, `utility`, `infoset`, `level_start`,
+    `labels`, as in `assemble_tree`), or raises ValueError past `max_nodes` nodes.
+    """
+    arrays = game.tree_arrays(max_nodes)
+    return assemble_tree(
+        name=str(game),
+        parent=arrays.parent,
+        action=arrays.action,
+        player=arrays.player,
+        chance=np.ones(len(arrays.parent)),
+        utility=arrays.utility,
+        infoset=arrays.infoset,
+        level_start=arrays.level_start,
+        labels=arrays.labels,
+    )
+
+
+def _tree_from_states(game: Any, max_nodes: int, progress: Progress) -> GameTree:
+    """The tree of any game, one state at a time."""
     builder = TreeBuilder(str(game))
     # A node waits here with its parent's number, the action and its chance probability.
     waiting = [(game.new_initial_state(), NO_PARENT, NO_ACTION, 1.0)]
@@ -154,9 +186,7 @@ def tree_from_game(
             children = [(state.child(a), node, a, 1.0) for a in actions]
         # Last in, first out: the first action's child must be visited first.
         waiting.extend(reversed(children))
-    tree = builder.build(utility_offset=offset or 0.0)
-    check_tree(tree)
-    return tree
+    return builder.build(utility_offset=offset or 0.0)
 
 
 def history_of(tree: GameTree, node: int) -> list[int]:

@@ -206,7 +206,6 @@ class TreeBuilder:
         # Per player: (previous infoset, own action, my turn, observation) -> infoset.
         self._intern: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
         self._observation: tuple[list[Hashable], list[Hashable]] = ([], [])
-        self._infoset_parent = (array.array("i"), array.array("i"))
         self._infoset_actions: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] = ([], [])
 
     def __len__(self) -> int:
@@ -269,7 +268,6 @@ class TreeBuilder:
                 infoset = len(interned)
                 interned[key] = infoset
                 self._observation[p].append(observation)
-                self._infoset_parent[p].append(before)
                 self._infoset_actions[p].append(tuple(legal_actions) if moves else ())
             elif moves and self._infoset_actions[p][infoset] != tuple(legal_actions):
                 raise ValueError(
@@ -292,58 +290,95 @@ class TreeBuilder:
         old_parent = np.asarray(self._parent, dtype=np.int32)[order]
         parent = np.where(old_parent == NO_PARENT, NO_PARENT, position[old_parent])
         level_start = np.concatenate([[0], np.cumsum(np.bincount(depth))])
-        player = np.asarray(self._player, dtype=np.int8)[order]
-        action = np.asarray(self._action, dtype=np.int32)[order]
-
         infoset = np.empty((2, len(order)), dtype=np.int32)
-        tables = []
+        labels = []
         for p in PLAYERS:
-            infoset[p], table = self._number_infosets(p, order)
-            tables.append(table)
-        tree = GameTree(
+            old = np.asarray(self._infoset[p], dtype=np.int32)[order]
+            _, first_node = np.unique(old, return_index=True)
+            by_appearance = np.argsort(first_node)
+            rank = np.empty_like(by_appearance)
+            rank[by_appearance] = np.arange(len(rank))
+            infoset[p] = rank[old]
+            labels.append(
+                tuple(
+                    str(self._observation[p][i]) if self._infoset_actions[p][i] else ""
+                    for i in by_appearance
+                )
+            )
+        return assemble_tree(
             name=self._name,
             parent=parent.astype(np.int32),
-            action=action,
-            player=player,
+            action=np.asarray(self._action, dtype=np.int32)[order],
+            player=np.asarray(self._player, dtype=np.int8)[order],
             chance=np.asarray(self._chance, dtype=np.float64)[order],
             utility=np.asarray(self._utility, dtype=np.float64)[order],
             infoset=infoset,
-            sequence=np.zeros((2, len(order)), dtype=np.int32),
             level_start=level_start.astype(np.int32),
-            infosets=(tables[0], tables[1]),
+            labels=(labels[0], labels[1]),
             utility_offset=utility_offset,
         )
-        for p in PLAYERS:
-            _fill_sequences(tree, p)
-        return tree
 
-    def _number_infosets(self, p: int, order: IntArray) -> tuple[IntArray, Infosets]:
-        """Renumbers a player's infosets by first appearance and lays out sequences."""
-        old = np.asarray(self._infoset[p], dtype=np.int32)[order]
-        _, first_node = np.unique(old, return_index=True)
-        new_order = np.argsort(first_node, kind="stable").astype(np.int32)
-        rank = np.empty_like(new_order)
-        rank[new_order] = np.arange(len(new_order), dtype=np.int32)
-        before = np.asarray(self._infoset_parent[p], dtype=np.int32)[new_order]
-        actions = [self._infoset_actions[p][i] for i in new_order]
-        num_actions = np.array([len(a) for a in actions], dtype=np.int32)
-        flat = [a for infoset_actions in actions for a in infoset_actions]
+
+def assemble_tree(
+    *,
+    name: str,
+    parent: IntArray,
+    action: IntArray,
+    player: npt.NDArray[np.int8],
+    chance: FloatArray,
+    utility: FloatArray,
+    infoset: IntArray,
+    level_start: IntArray,
+    labels: tuple[tuple[str, ...], tuple[str, ...]],
+    utility_offset: float = 0.0,
+) -> GameTree:
+    """A `GameTree` from arrays of its nodes; infosets' tables are read off them.
+
+    For enumerations that know infosets without interning observations. The
+    arguments are the attributes of `GameTree` and `Infosets`; infosets must be
+    numbered in the order of their first nodes. Nothing is verified: `check_tree`
+    does that.
+    """
+    tables = []
+    num_children = np.bincount(parent[1:], minlength=len(parent))
+    first_child = 1 + np.cumsum(num_children) - num_children
+    for p in PLAYERS:
+        _, first_node = np.unique(infoset[p], return_index=True)
+        num_actions = np.where(player[first_node] == p, num_children[first_node], 0)
         first_sequence = 1 + np.cumsum(num_actions) - num_actions
-        labels = tuple(
-            str(self._observation[p][i]) if count else ""
-            for i, count in zip(new_order, num_actions, strict=True)
+        owner = np.repeat(np.arange(len(first_node)), num_actions)
+        # The k-th sequence of an infoset is the k-th edge below its first node.
+        edge = np.arange(len(owner)) + 1 - first_sequence[owner] + first_child[first_node][owner]
+        before = parent[first_node]
+        tables.append(
+            Infosets(
+                parent=np.where(before == NO_PARENT, NO_INFOSET, infoset[p, before]).astype(
+                    np.int32
+                ),
+                parent_sequence=np.zeros(len(first_node), dtype=np.int32),
+                first_sequence=first_sequence.astype(np.int32),
+                num_actions=num_actions.astype(np.int32),
+                sequence_infoset=np.concatenate([[NO_INFOSET], owner]).astype(np.int32),
+                sequence_action=np.concatenate([[NO_ACTION], action[edge]]).astype(np.int32),
+                labels=labels[p],
+            )
         )
-        sequence_infoset = np.repeat(np.arange(len(actions), dtype=np.int32), num_actions)
-        table = Infosets(
-            parent=np.where(before == NO_INFOSET, NO_INFOSET, rank[before]).astype(np.int32),
-            parent_sequence=np.zeros(len(actions), dtype=np.int32),
-            first_sequence=first_sequence.astype(np.int32),
-            num_actions=num_actions,
-            sequence_infoset=np.concatenate([[NO_INFOSET], sequence_infoset]).astype(np.int32),
-            sequence_action=np.array([NO_ACTION, *flat], dtype=np.int32),
-            labels=labels,
-        )
-        return rank[old], table
+    tree = GameTree(
+        name=name,
+        parent=parent,
+        action=action,
+        player=player,
+        chance=chance,
+        utility=utility,
+        infoset=infoset,
+        sequence=np.zeros((2, len(parent)), dtype=np.int32),
+        level_start=level_start,
+        infosets=(tables[0], tables[1]),
+        utility_offset=utility_offset,
+    )
+    for p in PLAYERS:
+        _fill_sequences(tree, p)
+    return tree
 
 
 def _fill_sequences(tree: GameTree, p: int) -> None:
