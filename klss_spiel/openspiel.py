@@ -82,7 +82,10 @@ def check_supported(game: Any) -> None:
 
 
 def tree_from_game(
-    game: Any, max_nodes: int = DEFAULT_MAX_NODES, progress: Progress | None = None
+    game: Any,
+    max_nodes: int = DEFAULT_MAX_NODES,
+    progress: Progress | None = None,
+    from_states: bool = False,
 ) -> GameTree:
     """Enumerates an OpenSpiel game.
 
@@ -92,6 +95,8 @@ def tree_from_game(
       max_nodes: refuse a game with more nodes than this.
       progress: what to report the number of nodes to; by default a log line
         every few seconds.
+      from_states: walk the game's states even if it can enumerate itself faster,
+        to check that enumeration.
 
     Returns:
       The checked tree (`check_tree`).
@@ -103,7 +108,7 @@ def tree_from_game(
         game = load_game(game)
     check_supported(game)
     game = turn_based(game)
-    if hasattr(game, "tree_arrays"):
+    if hasattr(game, "tree_arrays") and not from_states:
         tree = _tree_from_arrays(game, max_nodes)
     else:
         progress = progress or Progress(f"building the tree of {game.get_type().short_name}")

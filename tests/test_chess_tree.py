@@ -29,6 +29,7 @@ def _arrays(fen: str, horizon: int, rules: str = "paper") -> chess_tree.TreeArra
         (boards.BOARDS["mate2"], 3, "paper"),
         (_PAWNS, 4, "paper"),
         (_PAWNS, 4, "observe_on_turn"),
+        ("k4/4P/5/p4/4K w - -", 4, "thesis"),
         ("r3k2r/8/8/8/8/8/8/R3K2R w KQkq -", 2, "paper"),
         # The third repetition comes at ply 8, the fifty-move draw at ply 1 or 2.
         ("k2/1P1/2K b - - 98 60", 3, "no_move_draws"),
@@ -38,7 +39,7 @@ def _arrays(fen: str, horizon: int, rules: str = "paper") -> chess_tree.TreeArra
 def test_the_tree_is_the_one_that_walking_the_states_gives(fen, horizon, rules):
     arrays = _arrays(fen, horizon, rules)
     name = f"python_dark_chess(fen={fen},horizon={horizon},rules={rules})"
-    tree = klss_spiel.openspiel.tree_from_game(pyspiel.load_game(name))
+    tree = klss_spiel.openspiel.tree_from_game(pyspiel.load_game(name), from_states=True)
     for field in ("parent", "action", "player", "utility", "level_start"):
         assert np.array_equal(getattr(arrays, field), getattr(tree, field)), field
     for player in game_tree.PLAYERS:

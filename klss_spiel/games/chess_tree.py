@@ -95,7 +95,7 @@ def tree_arrays(setup: DarkChessSetup, max_nodes: int = 50_000_000) -> TreeArray
     levels = [root]
     nodes = 1
     while len(levels[-1].open):
-        level = _next_level(setup, levels, max_nodes - nodes)
+        level = _next_level(setup, levels, max_nodes)
         nodes += len(level.parent)
         levels.append(level)
     infoset, labels = _infosets(setup, levels)
@@ -114,8 +114,9 @@ def tree_arrays(setup: DarkChessSetup, max_nodes: int = 50_000_000) -> TreeArray
     )
 
 
-def _next_level(setup: DarkChessSetup, levels: list[_Level], room: int) -> _Level:
+def _next_level(setup: DarkChessSetup, levels: list[_Level], max_nodes: int) -> _Level:
     """All children of the last level."""
+    room = max_nodes - sum(len(level.parent) for level in levels)
     start, variant = setup.start, setup.variant
     board = positions.layout(start.width, start.height)
     last, depth = levels[-1], len(levels)
@@ -123,10 +124,15 @@ def _next_level(setup: DarkChessSetup, levels: list[_Level], room: int) -> _Leve
     parents = np.ascontiguousarray(last.positions[last.open])
     movers = np.full(len(parents), mover, dtype=np.uint8)
     starts, words = kernels.generate_all(parents, movers, board.masks, False)
+    if variant.queen_only:
+        promotion = words >> 12 & 7
+        kept = (promotion == rules.NO_PROMOTION) | (promotion == rules.QUEEN)
+        starts = np.concatenate([[0], np.cumsum(kept)])[starts].astype(starts.dtype)
+        words = words[kept]
     if len(words) > room:
         raise ValueError(
-            f"expected a tree within max_nodes, but {len(words)} nodes at depth {depth} "
-            f"leave no room: {room} more are allowed"
+            f"the game has more than max_nodes={max_nodes} nodes ({max_nodes - room} reached, "
+            f"{len(words)} more at depth {depth}); raise it with the argument max_nodes"
         )
     actions = tree_kernels.sort_moves(starts, words, positions.action_numbers(board))
     children = kernels.apply_all(parents, movers, starts, words)

@@ -19,12 +19,15 @@ Actions are numbered by `chess_actions` and written as UCI moves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from klss_spiel.games import chess_adapter, registration
 from klss_spiel.games import chess_boards as boards
 from klss_spiel.games import chess_play as play
 from klss_spiel.games.dark_chess_play import RULES, DarkChessSetup
+
+if TYPE_CHECKING:
+    from klss_spiel.games.chess_tree import TreeArrays
 
 _SHORT_NAME: Final = "python_dark_chess"
 _LONG_NAME: Final = "Dark chess (Fog of War) on any board; White is player 0"
@@ -53,9 +56,15 @@ class DarkChessGame(chess_adapter.ChessGame):
 
     def __init__(self, params: Mapping[str, Any] | None = None):
         parameters = registration.complete_parameters(_GAME_TYPE, params)
-        setup = setup_from_parameters(parameters)
+        setup = self._dark_chess_setup = setup_from_parameters(parameters)
         description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
         super().__init__(description, setup, parameters)
+
+    def tree_arrays(self, max_nodes: int) -> TreeArrays:
+        """The whole game tree, enumerated by compiled code; see `chess_tree`."""
+        from klss_spiel.games import chess_tree  # imports numba
+
+        return chess_tree.tree_arrays(self._dark_chess_setup, max_nodes)
 
 
 registration.register(_GAME_TYPE, DarkChessGame)
