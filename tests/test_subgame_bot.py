@@ -6,7 +6,7 @@ import pytest
 from open_spiel.python.algorithms import evaluate_bots
 
 from klss_spiel.algorithms.recipes import KLSS, MAXMARGIN, SAFE_1_KLSS
-from klss_spiel.algorithms.refine import refine
+from klss_spiel.algorithms.refine import Plan, refine
 from klss_spiel.algorithms.subgame_bot import SubgameBot
 from klss_spiel.openspiel import infoset_states, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
@@ -35,6 +35,23 @@ def test_the_bot_plays_the_refined_strategy_at_every_infoset(game_name, recipe, 
             [q for _, q in policy], refined[infosets.sequences(infoset)], atol=1e-12
         )
         assert bot.step(state) in state.legal_actions()
+
+
+def test_the_bot_can_be_limited_to_an_independent_set():
+    game = pyspiel.load_game(DARK_HEX)
+    tree = tree_from_game(game)
+    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    refined = refine(tree, blueprint, KLSS(1), plan=Plan.INDEPENDENT_SET, seed=3)
+    where = [*refined.solved, *refined.skipped]
+    bot = SubgameBot(tree, blueprint, KLSS(1), 0, np.random.default_rng(0), where=where)
+    infosets = tree.infosets[0]
+    for player, infoset, state in infoset_states(tree, game):
+        if player == 0:
+            np.testing.assert_allclose(
+                [q for _, q in bot.get_policy(state)],
+                refined.policy.probabilities[0][infosets.sequences(infoset)],
+                atol=1e-12,
+            )
 
 
 def test_the_bot_plays_whole_games_and_ignores_hidden_moves():

@@ -16,7 +16,8 @@ import dataclasses
 
 import numpy as np
 
-from klss_spiel.algorithms.regions import Region, RegionIndex, ranges, sum_at
+from klss_spiel.algorithms.infoset_order import ranges, sum_at
+from klss_spiel.algorithms.regions import Region, RegionIndex
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.tree import NO_INFOSET, NO_PARENT, BoolArray, FloatArray, GameTree, IntArray
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from klss_spiel.algorithms.blueprint_values import BlueprintValues
 from klss_spiel.algorithms.gadgets import MarginGame
+from klss_spiel.algorithms.infoset_order import sum_at
 from klss_spiel.algorithms.recipes import SubgameRecipe
-from klss_spiel.algorithms.regions import Region, RegionIndex, sum_at
+from klss_spiel.algorithms.regions import Region, RegionIndex
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import treeplex_from_tree
 from klss_spiel.tree import EMPTY_SEQUENCE, TERMINAL, FloatArray

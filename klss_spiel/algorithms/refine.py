@@ -112,7 +112,11 @@ def refine(
     infosets = _targets(refiner, where)
     if plan == Plan.INDEPENDENT_SET:
         infosets = independent_set(refiner.builder.index, infosets, np.random.default_rng(seed))
-    store = Checkpoint(checkpoint, _refinement_key(refiner)) if checkpoint is not None else None
+    store = (
+        Checkpoint(checkpoint, _refinement_key(refiner, infosets))
+        if checkpoint is not None
+        else None
+    )
     progress = progress or Progress(f"refining {tree.name}", len(infosets))
     done = 0
     for batch in _batches(refiner, infosets):
@@ -340,8 +344,8 @@ class Refiner:
                 values.apply(values.change(solution.region, solution.behavior, above=True))
 
 
-def _refinement_key(refiner: Refiner) -> str:
-    """A digest of everything the solves depend on."""
+def _refinement_key(refiner: Refiner, infosets: IntArray) -> str:
+    """A digest of everything the solves depend on, the other solves included."""
     recipe = refiner.recipe(opponent_strategies=None)
     digest = hashlib.sha256(fingerprint(refiner.tree).encode())
     digest.update(f"{recipe} {refiner.plan} {refiner.player} {refiner.solver}".encode())
@@ -349,6 +353,7 @@ def _refinement_key(refiner: Refiner) -> str:
     for policy in (refiner.blueprint, *strategies):
         for probabilities in policy.probabilities:
             digest.update(probabilities.tobytes())
+    digest.update(infosets.astype(np.int64).tobytes())
     if refiner.lower_bounds is not None:
         digest.update(refiner.lower_bounds.tobytes())
     return digest.hexdigest()

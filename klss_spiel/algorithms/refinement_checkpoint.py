@@ -29,8 +29,8 @@ class Checkpoint:
         with np.load(self._path, allow_pickle=False) as data:
             if str(data["key"]) != self._key:
                 raise ValueError(
-                    f"{self._path} holds another refinement (game, blueprint, method, solver or "
-                    "bounds differ); remove it or choose another file"
+                    f"{self._path} holds another refinement (game, blueprint, method, infosets, "
+                    "solver or bounds differ); remove it or choose another file"
                 )
             parts = np.split(data["behaviors"], np.cumsum(data["lengths"])[:-1])
             self.solutions = dict(zip(data["infosets"].tolist(), parts, strict=False))

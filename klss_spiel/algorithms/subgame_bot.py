@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyspiel
 
 from klss_spiel.algorithms.recipes import SubgameRecipe
 from klss_spiel.algorithms.refine import Plan, Refiner
 from klss_spiel.algorithms.subgame_solvers import LinearProgramming, SubgameSolver
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.tree import EMPTY_SEQUENCE, FloatArray, GameTree
+from klss_spiel.tree import NO_INFOSET, FloatArray, GameTree
 
 
 class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
@@ -19,8 +20,8 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
 
     At each of its turns the bot solves at its current infoset, starting from what
     it solved before on the way there: the strategy it plays is the one that
-    `refine(tree, blueprint, recipe, plan=Plan.NESTED)` returns, found at the visited
-    infosets only. It sees nothing but its own information states. Mutable: solutions
+    `refine(tree, blueprint, recipe, where=where)` returns, found at the visited infosets
+    only. It sees nothing but its own information states. Mutable: solutions
     are kept, so that a situation met again costs nothing.
     """
 
@@ -34,6 +35,7 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
         *,
         solver: SubgameSolver | None = None,
         lower_bounds: FloatArray | None = None,
+        where: npt.ArrayLike | None = None,
     ) -> None:
         """Makes a bot for one seat.
 
@@ -45,10 +47,13 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
           rng: draws the moves.
           solver: by default linear programming.
           lower_bounds: as in `refine`.
+          where: infosets at which to solve; by default every one at which the bot
+            moves. With an `independent_set` this is ZS21's algorithm 14.
         """
         super().__init__()
         self._player = player
         self._rng = rng
+        self._where = None if where is None else set(np.asarray(where).tolist())
         self._refiner = Refiner(
             tree,
             blueprint,
@@ -106,9 +111,15 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
         return policy, policy[choice][0]
 
     def _way_to(self, infoset: int) -> list[int]:
-        """The bot's decisions up to and including this one, first to last."""
+        """Where to solve on the way to an infoset and at it, first to last."""
         infosets = self._refiner.tree.infosets[self._player]
-        way = [infoset]
-        while (before := int(infosets.parent_sequence[way[-1]])) != EMPTY_SEQUENCE:
-            way.append(int(infosets.sequence_infoset[before]))
+        way = []
+        while infoset != NO_INFOSET:
+            if self._where is None:
+                chosen = infosets.num_actions[infoset] > 0
+            else:
+                chosen = infoset in self._where
+            if chosen:
+                way.append(infoset)
+            infoset = int(infosets.parent[infoset])
         return way[::-1]

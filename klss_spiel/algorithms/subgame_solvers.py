@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
+from klss_spiel.algorithms.infoset_order import sum_at
 from klss_spiel.algorithms.recipes import Gadget
-from klss_spiel.algorithms.regions import sum_at
 from klss_spiel.algorithms.subgame import Subgame
 from klss_spiel.linear_program import LinearSolver, TieBreak
 from klss_spiel.sequence_form import join_forms

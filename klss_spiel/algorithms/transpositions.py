@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from klss_spiel.algorithms.regions import Region, RegionIndex, ranges
+from klss_spiel.algorithms.infoset_order import ranges
+from klss_spiel.algorithms.regions import Region, RegionIndex
 from klss_spiel.tree import BoolArray
 
 
