@@ -14,6 +14,7 @@ a sample, and says so by `complete`.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,12 @@ class HistoryBelief:
                 f"{information_state!r}"
             )
         self._states = []
+
+    def copy(self) -> HistoryBelief:
+        """A belief that can be advanced on its own; it draws the same samples."""
+        other = copy.copy(self)
+        other._rng = copy.deepcopy(self._rng)
+        return other
 
     def _next_decisions(self, states: list[Any]) -> list[Any]:
         """The states at which the player moves next, following everybody else's moves."""

@@ -62,6 +62,19 @@ class Effort:
         self.faults[what] = self.faults.get(what, 0) + 1
 
 
+@dataclasses.dataclass(frozen=True)
+class Information:
+    """A reward for actions whose outcome tells much (ZS21, D.3).
+
+    Attributes:
+      own_id: identifier of the infoset whose actions are rewarded.
+      weight: |I| / M.
+    """
+
+    own_id: int
+    weight: float
+
+
 class Search:
     """A tree, the strategies on it, and how to improve both. Mutable.
 
@@ -71,6 +84,7 @@ class Search:
       tree: what has been seen.
       root: the opponent's choice at node 0.
       effort: what was spent since the search was made.
+      information: reward for learning, or None.
       halfway: iterations done when half the budget was spent (T_1/2 in Obscuro, C.8).
     """
 
@@ -87,6 +101,7 @@ class Search:
         self.tree = tree
         self.root = root
         self.effort = Effort()
+        self.information: Information | None = None
         self.halfway = 0
         self._expansion = ExpansionState(seed, explorer=tree.player)
         self._growing = True
@@ -190,6 +205,10 @@ class Search:
         from klss_spiel.algorithms import search_equilibrium
 
         start = time.perf_counter()
+        if self.information is not None:
+            search_equilibrium.reward_information(
+                self.tree, self.information.own_id, self.information.weight
+            )
         search_equilibrium.solve_exactly(self.tree, self.root, self.gadget)
         self.effort.solving += time.perf_counter() - start
         self.effort.iterations += 1
@@ -259,10 +278,7 @@ def search_from(
       roots: where from.
       seed: of the random choices.
     """
-    if player not in PLAYERS:
-        raise ValueError(f"expected player 0 or 1, got {player}")
-    blank = SearchTree(player, roots.positions.position)
-    search = Search(game, settings, blank, _no_roots(), seed)
+    search = unplanted(game, settings, player, roots.positions.position, seed)
     unfinished = roots.positions.player != TERMINAL
     values = np.zeros(len(unfinished))
     values[unfinished] = search.evaluate(roots.positions.position[unfinished])
@@ -270,12 +286,18 @@ def search_from(
     return search
 
 
+def unplanted(
+    game: SearchGame, settings: SearchSettings, player: int, positions: Positions, seed: int
+) -> Search:
+    """A search that has no tree yet, but can evaluate; `positions` are only looked at."""
+    if player not in PLAYERS:
+        raise ValueError(f"expected player 0 or 1, got {player}")
+    no_roots = RootArrays(*(np.zeros(0) for _ in RootArrays._fields))
+    return Search(game, settings, SearchTree(player, positions), no_roots, seed)
+
+
 def search_from_start(
     game: SearchGame, settings: SearchSettings, player: int = 0, seed: int = 0
 ) -> Search:
     """A search from the start of the game that has not begun."""
     return search_from(game, settings, player, initial_roots(game), seed)
-
-
-def _no_roots() -> RootArrays:
-    return RootArrays(*(np.zeros(0) for _ in RootArrays._fields))

@@ -7,9 +7,11 @@ import numpy as np
 from klss_spiel.algorithms import search_kernels as kernels
 from klss_spiel.algorithms.search_root import RootArrays, RootGadget
 from klss_spiel.algorithms.search_tree import ROOT_INFOSET, SearchTree
+from klss_spiel.best_response import best_response
+from klss_spiel.best_response import policy_values as core_policy_values
 from klss_spiel.linear_program import LinearSolution, solve
 from klss_spiel.sequence_form import SequenceForm, Treeplex, make_sequence_form
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, FloatArray, IntArray
 
 # Margins that are negative by less than this are taken to be 0.
 _MARGIN_TOLERANCE = 1e-9
@@ -108,6 +110,30 @@ def solve_exactly(tree: SearchTree, root: RootArrays, gadget: RootGadget) -> flo
     return value
 
 
+def reward_information(tree: SearchTree, own_id: int, weight: float) -> None:
+    """Sets the searching player's bonus for each action a at an infoset (ZS21, D.3).
+
+    The bonus is -2^-H(a) times `weight`, where H(a) is the entropy in bits of what the
+    player is told next, all expanded nodes of the infoset being equally likely.
+    """
+    player = tree.player
+    infoset = tree.infoset_of(player, own_id)
+    if infoset == NO_INFOSET:
+        return
+    nodes = tree.nodes
+    families = tree.families
+    own = np.flatnonzero(
+        (families.player[: tree.num_families] == player)
+        & (families.infoset[: tree.num_families] == infoset)
+    )
+    first = int(tree.infosets[player].first_sequence[infoset])
+    for a in range(int(tree.infosets[player].num_actions[infoset])):
+        told = nodes.knowledge[families.first_child[own] + a, player]
+        share = np.unique(told, return_counts=True)[1] / len(told)
+        entropy = -float(share @ np.log2(share))
+        tree.sequences[player].bonus[first + a] = -weight * 2.0**-entropy
+
+
 def _solve_resolve(tree: SearchTree, root: RootArrays, bounds: FloatArray | None) -> float:
     form, number = resolve_form(tree, root)
     solution: LinearSolution = solve(form, tree.player, lower_bounds=bounds)
@@ -148,16 +174,42 @@ def nash_gap(tree: SearchTree, root: RootArrays, gadget: RootGadget) -> float:
     return float(own_best) + their_best
 
 
-def best_response_values(tree: SearchTree, player: int) -> FloatArray:
-    """[S] the player's counterfactual values when he plays a best response from now on.
+def policy_values(
+    tree: SearchTree, player: int, behaviors: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """[S] the player's counterfactual value of each sequence under given behaviours."""
+    utility = _leaf_values(tree, player, behaviors[1 - player])
+    return core_policy_values(tree.treeplex(player), utility, behaviors[player])
 
-    The choice at node 0 is left out: sequences 1 .. m of the opponent hold what each
-    root infoset is worth to him, without alternate values.
+
+def best_response_behavior(
+    tree: SearchTree, player: int, other: FloatArray, own: FloatArray
+) -> FloatArray:
+    """[S] a pure best response of the player to the other's behaviour ([S]).
+
+    At node 0 the player's `own` behaviour ([S]) is kept.
     """
-    return _best_response(tree, player)
+    response = best_response(tree.treeplex(player), _leaf_values(tree, player, other)).behavior
+    if player == tree.opponent:
+        response[1 : 1 + tree.num_roots] = own[1 : 1 + tree.num_roots]
+    return response
+
+
+def _leaf_values(tree: SearchTree, player: int, other: FloatArray) -> FloatArray:
+    """[S] what leaves and bonuses pay to the player's sequences against a behaviour."""
+    plan = tree.treeplex(1 - player).realization_plan(other)
+    nodes, count = tree.nodes, tree.num_sequences[player]
+    leaves = np.flatnonzero(nodes.first_child[: tree.num_nodes] < 0)
+    value = nodes.weight[leaves] * nodes.value[leaves]
+    value *= plan[nodes.sequence[leaves, 1 - player]]
+    sign = 1.0 if player == 0 else -1.0
+    paid = np.bincount(nodes.sequence[leaves, player], weights=sign * value, minlength=count)
+    total: FloatArray = tree.sequences[player].bonus[:count] + paid
+    return total
 
 
 def _best_response(tree: SearchTree, player: int) -> FloatArray:
+    """[S] values when the player plays a best response, except at node 0."""
     own, infosets = tree.sequences[player], tree.infosets[player]
     count = tree.num_sequences[player]
     own.utility[:count] = own.bonus[:count]

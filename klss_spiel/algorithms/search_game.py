@@ -91,6 +91,9 @@ class Belief(Protocol):
           information_state: what the player is told now, being to move.
         """
 
+    def copy(self) -> Belief:
+        """A belief that can be advanced on its own."""
+
 
 @runtime_checkable
 class SearchGame(Protocol):

@@ -64,6 +64,7 @@ class Roots:
       positions: the positions, one group after another.
       probabilities: for each of the m groups, the probability of each position in it
         given that the opponent is there: chance's and the searching player's doing.
+        They sum to 1 unless margins are to be scaled.
       alternate: [m] alternate value of each group.
       prior: [m] weight of each group in resolve.
     """
@@ -81,8 +82,8 @@ class Roots:
                 f"got {m}, {len(self.alternate)} and {len(self.prior)}"
             )
         for probability in self.probabilities:
-            if abs(float(np.sum(probability)) - 1.0) > 1e-6 or np.any(probability < 0.0):
-                raise ValueError(f"expected probabilities that sum to 1, got {probability}")
+            if not float(np.sum(probability)) > 0.0 or np.any(probability < 0.0):
+                raise ValueError(f"expected weights that sum to more than 0, got {probability}")
 
 
 def initial_roots(game: SearchGame) -> Roots:

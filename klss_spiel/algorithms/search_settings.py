@@ -107,6 +107,8 @@ class SearchSettings:
       gifts: lower them by the estimated gifts of the opponent.
       optimistic_prior: weigh root infosets in resolve half by the opponent's last
         strategy, half uniformly; else uniformly.
+      limit_at_infoset: the alternate value of a sampled position is limited by what
+        the player was worth at his infoset, not in the whole of the last search.
       information_scale: M of ZS21's reward for actions that tell much; infinite for none.
       play: which iterate is played and carried over.
       purification: play at most `max_support` actions.
@@ -129,6 +131,7 @@ class SearchSettings:
     alternate: AlternateValue = AlternateValue.EXPECTED
     gifts: bool = True
     optimistic_prior: bool = True
+    limit_at_infoset: bool = False
     information_scale: float = math.inf
     play: Iterate = Iterate.LAST
     purification: bool = True
@@ -165,6 +168,7 @@ OBSCURO = SearchSettings(
     alternate=AlternateValue.EXPECTED,  # C.2
     gifts=True,  # C.2
     optimistic_prior=True,  # C.3
+    limit_at_infoset=False,  # C.1: "expected value in the previous search"
     play=Iterate.LAST,  # C.7
     purification=True,  # C.8
     max_support=3,  # Figure 8, line 15
@@ -180,6 +184,7 @@ ZS21 = SearchSettings(
     alternate=AlternateValue.BEST_RESPONSE,  # Algorithm 12, line 21
     gifts=True,  # D.4: reach
     optimistic_prior=False,  # Algorithm 12, line 30
+    limit_at_infoset=True,  # Algorithm 15, line 13
     information_scale=1e7,  # D.3: M
     purification=False,  # Algorithm 15, line 39
 )

@@ -71,6 +71,7 @@ class SearchTree:
       positions: [N] the game's own positions; undefined above the roots.
       num_roots: m, the number of the opponent's root infosets.
       num_leaves: nodes that may still be expanded.
+      infoset_of_knowledge: for each player, the decision infoset of an identifier.
       num_infosets: for each player, the rows in use.
       num_sequences: for each player, the rows in use.
     """
@@ -96,7 +97,7 @@ class SearchTree:
         self.positions: Positions = np.empty(
             (FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
         )
-        self._infoset_of_knowledge: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self.infoset_of_knowledge: tuple[dict[int, int], dict[int, int]] = ({}, {})
         for p in PLAYERS:
             self._add_sequences(p, NO_INFOSET, np.array([NO_ACTION], dtype=np.int32))
             self.sequences[p].strategy[EMPTY_SEQUENCE] = 1.0
@@ -109,7 +110,7 @@ class SearchTree:
 
     def infoset_of(self, player: int, knowledge: int) -> int:
         """The decision infoset with that identifier; NO_INFOSET if none is expanded."""
-        return self._infoset_of_knowledge[player].get(int(knowledge), NO_INFOSET)
+        return self.infoset_of_knowledge[player].get(int(knowledge), NO_INFOSET)
 
     def memory(self) -> int:
         """Bytes in use per row times rows, without the positions of object games."""
@@ -133,7 +134,7 @@ class SearchTree:
         m = len(probabilities)
         self.num_roots = m
         opponent = self.opponent
-        self._add_nodes(
+        self.add_nodes(
             1,
             parent=NO_PARENT,
             action=NO_ACTION,
@@ -142,7 +143,7 @@ class SearchTree:
             chance=1.0,
             weight=1.0,
         )
-        choices = self._add_nodes(
+        choices = self.add_nodes(
             m,
             parent=0,
             action=np.arange(m),
@@ -164,7 +165,7 @@ class SearchTree:
             # The rows of `roots` that have been used so far are the nodes so far.
             used = start - 1 - m
             rows = slice(used, used + count)
-            added = self._add_nodes(
+            added = self.add_nodes(
                 count,
                 parent=1 + j,
                 action=NO_ACTION,
@@ -197,7 +198,7 @@ class SearchTree:
             raise ValueError("expected at least one child of every position that is not terminal")
         self._check_room(len(values))
         parent = np.repeat(leaves, children.count)
-        added = self._add_nodes(
+        added = self.add_nodes(
             len(values),
             parent=parent,
             action=children.action,
@@ -289,7 +290,7 @@ class SearchTree:
             self._start_strategy(player, infoset, np.zeros(len(actions)))
         else:
             infosets.knowledge[infoset] = knowledge
-            self._infoset_of_knowledge[player][knowledge] = infoset
+            self.infoset_of_knowledge[player][knowledge] = infoset
         return infoset
 
     def _add_sequences(self, player: int, infoset: int, actions: IntArray) -> int:
@@ -341,7 +342,7 @@ class SearchTree:
         nodes.infoset[node] = infoset
         nodes.value[node] = 0.0
 
-    def _add_nodes(self, count: int, **columns: Any) -> slice:
+    def add_nodes(self, count: int, **columns: Any) -> slice:
         """Adds rows; columns that are not given start as zero."""
         start = self.num_nodes
         self._check_room(count)
