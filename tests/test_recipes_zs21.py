@@ -430,6 +430,15 @@ def test_theorem_9_from_exact_equilibria_of_large_rows(row):
     check_theorem_9(row, range(2))
 
 
+@pytest.mark.parametrize("row", SMALL)
+def test_common_knowledge_methods_never_raise_exploitability(row):
+    recipes = ("maxmargin", "resolve", "reach-maxmargin", "3-klss")
+    for result in klss_tables.run(klss_tables.Config(rows=(row,), recipes=recipes)):
+        assert result["after"] <= result["blueprint"] + 1e-9
+        if row == "dark_hex" and result["recipe"] in ("maxmargin", "3-klss"):
+            assert result["after"] == pytest.approx(0.00694, abs=1e-4)
+
+
 def test_the_sum_of_margins_is_maximised_among_optimal_strategies():
     setting = klss_tables.make_setting("kuhn")
     tree, blueprint = setting.tree, setting.blueprint

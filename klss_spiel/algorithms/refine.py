@@ -101,7 +101,8 @@ def refine(
       plan: which blueprint each solve starts from.
       solver: by default linear programming with ties broken by the sum of margins.
       lower_bounds: [S] least probabilities of the player's actions, which hold in every
-        solve but at the infoset it is made for (ZS21, section 6).
+        solve but at the root, that is, at the player's first decisions in the region
+        (ZS21, section 6).
       seed: of the independent set.
       checkpoint: a file to keep finished solves in. If it exists and belongs to the
         same refinement, its solves are not repeated.
@@ -290,9 +291,7 @@ class Refiner:
 
     def _same_subgame(self, infoset: int) -> int:
         """A number that infosets share whose subgames are one and the same."""
-        whole_closure = self.recipe.order == COMMON_KNOWLEDGE
-        # With bounds, every infoset is solved with its own bounds lifted.
-        if not whole_closure or self.lower_bounds is not None or self.plan == Plan.UPDATED:
+        if self.recipe.order != COMMON_KNOWLEDGE or self.plan == Plan.UPDATED:
             return infoset
         return -1 - self.builder.index.closure_of(infoset)
 
@@ -302,11 +301,8 @@ class Refiner:
         region = subgame.region
         bounds = self.lower_bounds[region.sequences]
         bounds[EMPTY_SEQUENCE] = 0.0
-        lifted = region.treeplex.sequence_infoset == np.searchsorted(
-            region.infosets, subgame.infoset
-        )
-        if self.tree.infosets[self.player].num_actions[subgame.infoset] > 0:
-            bounds[lifted] = 0.0
+        first = region.treeplex.parent_sequence == EMPTY_SEQUENCE
+        bounds[1:][first[region.treeplex.sequence_infoset[1:]]] = 0.0
         return bounds
 
     def _keep(self, found: dict[int, FloatArray], subgames: dict[int, Subgame]) -> None:

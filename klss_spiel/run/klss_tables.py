@@ -7,7 +7,7 @@ r"""ZS21's Table 1: exploitability before and after subgame solving at every inf
 The blueprint of player 0 is the least exploitable strategy that plays every action
 with probability at least epsilon / m, m being the number of actions (or one
 action only: the rows _bet and _fold). Subgames are solved nested at every infoset,
-under the same restriction but at the infoset itself. Payoffs are scaled to a range of
+under the same restriction but at their roots. Payoffs are scaled to a range of
 2; exploitability is the value of the game minus what the strategy gets against a best
 response.
 
