@@ -1,5 +1,7 @@
 """Refinement over whole games: plans, solvers, checkpoints, choices of infosets."""
 
+import time
+
 import numpy as np
 import pytest
 from random_trees import random_tree
@@ -12,6 +14,7 @@ from klss_spiel.algorithms.regions import RegionIndex
 from klss_spiel.algorithms.subgame import build_subgame
 from klss_spiel.algorithms.subgame_solvers import Cfr, LinearProgramming, Ties
 from klss_spiel.best_response import best_response_to, nash_conv
+from klss_spiel.budget import Budget
 from klss_spiel.linear_program import floor_bounds
 from klss_spiel.openspiel import policy_to_openspiel, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
@@ -177,7 +180,7 @@ def test_an_independent_set_of_perfect_information_is_everything():
 def test_cfr_comes_close_to_linear_programming(leduc):
     tree, blueprint = leduc
     form = sequence_form_from_tree(tree)
-    where = infosets_after_chance(tree, 0)[::10]
+    where = infosets_after_chance(tree, 0)[::30]
     before = best_response_to(form, 1, blueprint.realization_plans[0]).value
     for recipe in (KLSS(1), OLSS_1()):
         by_cfr = refine(tree, blueprint, recipe, where=where, solver=Cfr(500))
@@ -195,12 +198,25 @@ def test_cfr_comes_close_to_linear_programming(leduc):
 
 def test_cfr_solves_independent_subgames_in_one_batch(leduc):
     tree, blueprint = leduc
-    where = infosets_after_chance(tree, 0)[:6].tolist()
+    where = infosets_after_chance(tree, 0)[:3].tolist()
     subgames = [build_subgame(tree, blueprint, i, KLSS(1)) for i in where]
     together = Cfr(50).solve(subgames, [None] * len(subgames))
     for subgame, behavior in zip(subgames, together, strict=True):
         (alone,) = Cfr(50).solve([subgame], [None])
         np.testing.assert_allclose(behavior, alone, atol=1e-9)
+
+
+def test_cfr_stops_when_its_time_is_over(leduc):
+    tree, blueprint = leduc
+    subgame = build_subgame(tree, blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
+    Cfr(50).solve([subgame], [None])  # Compiles.
+    start = time.monotonic()
+    (behavior,) = Cfr(Budget(seconds=0.2)).solve([subgame], [None])
+    assert 0.2 <= time.monotonic() - start < 5.0
+    best = subgame.margins(LinearProgramming().solve([subgame], [None])[0]).min()
+    assert subgame.margins(behavior).min() == pytest.approx(best, abs=0.05)
+    with pytest.raises(ValueError, match="do not grow"):
+        Cfr(Budget(nodes=10)).solve([subgame], [None])
 
 
 def test_results_are_deterministic_for_a_seed(leduc):

@@ -8,7 +8,9 @@ A `Plan` says which blueprint each solve starts from:
                       this is what an agent plays that solves at every turn. Solves
                       beside each other know nothing of each other
     SEPARATE          always the original blueprint
-    UPDATED           all solves before it, anywhere (ZS21, algorithm 13, theorem 4)
+    UPDATED           all solves before it, anywhere (ZS21, algorithm 13, theorem 4). The
+                      guarantee is for the next game: where to solve must not depend on
+                      how this one goes
     INDEPENDENT_SET   nested, but only at infosets that do not share an opponent infoset
                       (ZS21, algorithm 14, theorem 5); see `independent_set`
 

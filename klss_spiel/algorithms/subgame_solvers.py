@@ -17,9 +17,13 @@ import numpy as np
 from klss_spiel.algorithms.infoset_order import sum_at
 from klss_spiel.algorithms.recipes import Gadget
 from klss_spiel.algorithms.subgame import Subgame
+from klss_spiel.budget import Budget
 from klss_spiel.linear_program import LinearSolver, TieBreak
 from klss_spiel.sequence_form import join_forms
 from klss_spiel.tree import FloatArray
+
+# Iterations between looks at the clock.
+_CHUNK = 50
 
 
 class SubgameSolver(Protocol):
@@ -118,16 +122,16 @@ def sum_of_margins(subgame: Subgame) -> TieBreak | None:
 class Cfr:
     """Approximate solutions by counterfactual regret minimisation.
 
-    Subgames given together are solved as one game, which costs little more than
-    the largest of them.
+    Subgames given together are solved as one game, and share the budget.
 
     Attributes:
-      iterations: how many.
+      budget: iterations or seconds (which are not reproducible) of each call; a plain
+        number means iterations.
       minimizer: a key of `regret.MINIMIZERS`.
       averaging: power of the iteration's number in the average: 0, 1 or 2.
     """
 
-    iterations: int = 1000
+    budget: Budget | int = 1000
     minimizer: str = "rm+"
     averaging: int = 1
 
@@ -137,19 +141,35 @@ class Cfr:
         """See `SubgameSolver`."""
         # jax takes seconds to import, which linear programming need not wait for.
         from klss_spiel.algorithms import cfr, regret
+        from klss_spiel.padded_form import pad_form
 
         if any(bound is not None for bound in bounds):
             raise ValueError("CFR cannot keep lower bounds; solve by linear programming")
         if not subgames:
             return []
-        player = subgames[0].player
+        budget = self.budget
+        if isinstance(budget, int):
+            budget = Budget(iterations=budget)
+        if budget.nodes is not None:
+            raise ValueError("subgames do not grow: expected a budget of iterations or seconds")
         joint, numbers = join_forms([subgame.form for subgame in subgames])
-        solution = cfr.solve(
-            joint,
-            self.iterations,
-            minimizer=regret.MINIMIZERS[self.minimizer],
-            averaging=self.averaging,
-        )
+        padded = pad_form(joint)
+        chunk = _CHUNK if budget.seconds is not None else budget.iterations
+        clock, solution = budget.start(), None
+        while solution is None or not clock.exhausted:
+            assert chunk is not None
+            steps = chunk
+            if budget.iterations is not None:
+                steps = min(chunk, budget.iterations - clock.iterations)
+            solution = cfr.solve(
+                padded,
+                steps,
+                minimizer=regret.MINIMIZERS[self.minimizer],
+                averaging=self.averaging,
+                start=solution,
+            )
+            clock.spend(iterations=steps)
+        player = subgames[0].player
         plan = solution.average[player]
         return [
             subgame.region.treeplex.behavior(plan[number], subgame.blueprint)
