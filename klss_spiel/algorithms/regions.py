@@ -219,18 +219,23 @@ class RegionIndex:
             num_sequences=len(sequences),
         )
         entry = np.zeros(len(sequences), dtype=np.int32)
-        for number, level in enumerate(treeplex.levels):
-            came_by = before[level.infosets] if number == 0 else entry[level.parents]
-            entry[level.sequences] = came_by[level.owner]
+        ways_in = before[treeplex.parent_sequence == EMPTY_SEQUENCE]
+        if np.all(ways_in == ways_in[:1]):
+            entry[1:] = ways_in[:1]  # Always so at order 1.
+        else:
+            for number, level in enumerate(treeplex.levels):
+                came_by = before[level.infosets] if number == 0 else entry[level.parents]
+                entry[level.sequences] = came_by[level.owner]
         leaf_before = tree.sequence[me, leaves]
         leaf_row = _place(own, infosets, first, leaf_before, EMPTY_SEQUENCE).astype(np.int32)
         leaf_sequence = np.where(leaf_row == EMPTY_SEQUENCE, leaf_before, entry[leaf_row])
 
         theirs = tree.infosets[other]
         at_tops = tree.infoset[other, tops]
-        roots = self.other.topmost(at_tops)
+        entered = np.unique(at_tops)
+        roots = self.other.topmost(entered)
         met = np.unique(tree.infoset[other, nodes])
-        if len(np.unique(at_tops)) > len(roots):
+        if len(entered) > len(roots):
             met = self._with_infosets_between(met, roots, at_tops)
         decisions = met[theirs.num_actions[met] > 0]
         first, forest_sequence = _number_sequences(theirs, decisions, len(roots))
