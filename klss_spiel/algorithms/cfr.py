@@ -110,16 +110,40 @@ class PlayerSolution:
         return self.treeplex.realization_plan(self.average_behavior)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
 class Solution:
     """Where CFR stands after `iterations` iterations; `solve` can go on from it.
 
     `average` is the strategy pair that converges to an equilibrium, `last` the
     current one; both are realization plans.
+
+    Attributes:
+      iterations: how many were run in all.
     """
 
-    iterations: int
-    players: tuple[PlayerSolution, PlayerSolution]
+    def __init__(
+        self,
+        iterations: int,
+        players: tuple[PlayerSolution, PlayerSolution] | None = None,
+        state: tuple[PaddedForm, _State] | None = None,
+    ) -> None:
+        self.iterations = iterations
+        # Read off the loop's state when somebody asks: resuming needs only the state.
+        self._players = players
+        self._state = state
+
+    @functools.cached_property
+    def players(self) -> tuple[PlayerSolution, PlayerSolution]:
+        """Where each player stands."""
+        if self._players is not None:
+            return self._players
+        assert self._state is not None
+        return _to_players(*self._state)
+
+    def state_on(self, padded: PaddedForm) -> _State:
+        """The loop's state on a padded form of the same game."""
+        if self._state is not None and self._state[0] is padded:
+            return self._state[1]
+        return _to_state(padded, self)
 
     @property
     def average(self) -> tuple[FloatArray, FloatArray]:
@@ -197,9 +221,9 @@ def solve(
     if iterations < 0:
         raise ValueError(f"expected a number of iterations of at least 0, got {iterations}")
     padded = game if isinstance(game, PaddedForm) else pad_form(game, dtype)
-    state = _initial_state(padded) if start is None else _to_state(padded, start)
+    state = _initial_state(padded) if start is None else start.state_on(padded)
     state = _run(padded.players, state, iterations, minimizer, averaging, alternating)
-    return _to_solution(padded, state)
+    return Solution(int(state.iteration), state=(padded, state))
 
 
 def iterate(
@@ -274,7 +298,7 @@ def _to_state(padded: PaddedForm, solution: Solution) -> _State:
     return _State(jnp.asarray(solution.iterations, jnp.int32), (states[0], states[1]))
 
 
-def _to_solution(padded: PaddedForm, state: _State) -> Solution:
+def _to_players(padded: PaddedForm, state: _State) -> tuple[PlayerSolution, PlayerSolution]:
     """The loop's state in the numbers of the form's sequences."""
     players = []
     for p in PLAYERS:
@@ -289,7 +313,7 @@ def _to_solution(padded: PaddedForm, state: _State) -> Solution:
                 average_sum=padded.unpad(p, np.asarray(of_player.average)),
             )
         )
-    return Solution(int(state.iteration), (players[0], players[1]))
+    return players[0], players[1]
 
 
 def _split(player: PaddedPlayer, padded: jax.Array) -> Blocks:

@@ -119,12 +119,7 @@ def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any
             skipped[contender.name] = str(skip)
             continue
         setup[contender.name] = time.perf_counter() - start
-        once = _seconds(lambda run=run: run.advance(1))  # type: ignore[misc]
-        # A first guess from one iteration, corrected by a longer one: calling
-        # costs more than iterating where one iteration takes microseconds.
-        guess = max(1, int(0.1 / max(once, 1e-7)))
-        per_iteration = _seconds(lambda run=run, n=guess: run.advance(n)) / guess  # type: ignore[misc]
-        chunk[contender.name] = max(1, int(_SECONDS_PER_MEASUREMENT / max(per_iteration, 1e-7)))
+        chunk[contender.name] = _chunk(run)
         runs[contender.name] = run
     best = dict.fromkeys(runs, float("inf"))
     for _ in range(_ROUNDS):
@@ -143,6 +138,17 @@ def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any
         )
     for name, reason in skipped.items():
         yield _row(shown, "CFR+ iteration", name, None, None, skipped=reason)
+
+
+def _chunk(run: contenders.Run) -> int:
+    """How many iterations make one measurement."""
+    iterations = 1
+    while True:
+        seconds = _advance_seconds(run, iterations) * iterations
+        if seconds >= _SECONDS_PER_MEASUREMENT:
+            return iterations
+        # Doubling at least: calls cost more than iterations of small games.
+        iterations = max(2 * iterations, int(0.5 * iterations * _SECONDS_PER_MEASUREMENT / seconds))
 
 
 def _advance_seconds(run: contenders.Run, iterations: int) -> float:
