@@ -13,6 +13,7 @@ $(VENV)/.installed: setup.py pyproject.toml
 
 demo: $(VENV)/.installed
 	$(BIN)/python -m klss_spiel.run.demo
+	$(BIN)/python -m klss_spiel.run.klss_tables --preset=zs21_table1_small
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -m "not slow" -n 2
