@@ -1,8 +1,9 @@
 """Settings shared by all tests."""
 
 import jax
-import klss_spiel  # noqa: F401  (registers the games)
 from hypothesis import settings
+
+import klss_spiel  # noqa: F401  (registers the games)
 
 jax.config.update("jax_enable_x64", True)
 

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+
 from klss_spiel.budget import Budget
 
 
