@@ -255,13 +255,15 @@ def _sample(
     missing = size - len(present)
     if missing <= 0:
         return positions[:0]
+    # Of so many drawn, enough are new.
+    if len(positions) > size:
+        positions = positions[np.sort(rng.choice(len(positions), size, replace=False))]
     known = set(game.keys(present))
-    if known:
-        fresh = np.array([key not in known for key in game.keys(positions)], dtype=np.bool_)
-        positions = positions[fresh]
-    if len(positions) <= missing:
-        return positions
-    return positions[np.sort(rng.choice(len(positions), missing, replace=False))]
+    fresh = np.array([key not in known for key in game.keys(positions)], dtype=np.bool_)
+    positions = positions[fresh]
+    if len(positions) > missing:
+        positions = positions[np.sort(rng.choice(len(positions), missing, replace=False))]
+    return positions
 
 
 def _join(tree: SearchTree, kept: Kept, informed: RootPositions) -> RootPositions:

@@ -7,7 +7,9 @@ is an identifier: two histories with the same `knowledge` of a player are in the
 same infoset of that player, at every node and not only where the player moves.
 
 A game that can be searched faster than through its states says so by a method
-`search_game(evaluator)` on the `pyspiel.Game`; `search_game` below asks for it.
+`search_game(evaluator)` on the `pyspiel.Game`, which returns a `SearchGame`, or None if
+its parameters leave no other way than through the states; `search_game` below asks for
+it.
 
 Letters: n positions given, c children of all of them together.
 """
@@ -194,8 +196,8 @@ def search_game(game: Any, evaluator: LeafEvaluator | None = None) -> SearchGame
     if isinstance(game, str):
         game = load_game(game)
     make = getattr(game, "search_game", None)
-    if make is not None:
-        made = make(evaluator)
+    made = None if make is None else make(evaluator)
+    if made is not None:
         if not isinstance(made, SearchGame):
             raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {made!r}")
         return made

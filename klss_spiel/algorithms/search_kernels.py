@@ -6,8 +6,10 @@ Rows and letters as in `search_tree`. The readable counterpart of the iterations
 
 from __future__ import annotations
 
+import hashlib
+import pathlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -25,10 +27,22 @@ BLENDED = 2
 _CHANCE = int(CHANCE)
 
 
+def _source_stamp() -> str:
+    """Changes with the text of any module that the kernels are made of."""
+    here = pathlib.Path(__file__).parent
+    paths = [*here.glob("*_kernels.py"), here / "search_arrays.py", here / "search_tree.py"]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
+
+
+_SOURCE_STAMP = _source_stamp()
+
+
 def kernel(function: _F) -> _F:
     """Compiles a function: no Python objects, no GIL, kept on disk between runs."""
-    compiled: _F = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    return compiled
+    compiled: Any = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    # Numba notices changes of the module a function is in, but not of those it calls.
+    compiled._cache._cache_file._source_stamp = _SOURCE_STAMP
+    return cast(_F, compiled)
 
 
 @kernel

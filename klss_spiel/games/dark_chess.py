@@ -66,5 +66,14 @@ class DarkChessGame(chess_adapter.ChessGame):
 
         return chess_tree.tree_arrays(self._dark_chess_setup, max_nodes)
 
+    def search_game(self, evaluator: Any = None) -> Any:
+        """The game as a search sees it, on packed positions; see `chess_search`.
+
+        None for rules by which only the states themselves can be searched.
+        """
+        from klss_spiel.games import chess_search  # imports numba
+
+        return chess_search.make(self._dark_chess_setup, evaluator)
+
 
 registration.register(_GAME_TYPE, DarkChessGame)
