@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 
 import highspy
 import numpy as np
@@ -82,9 +83,10 @@ class LinearSolution:
       value: the player's own payoff against a best-responding opponent.
       plan: [S] realization plan.
       behavior: [S] behaviour probabilities of `plan`.
-      opponent_plan: [S of the opponent] an optimal plan of the opponent (of the first
-        objective; a tie-break does not move it).
-      opponent_behavior: [S of the opponent] its behaviour probabilities.
+      opponent: the opponent's treeplex.
+      opponent_duals: [S of the opponent] an optimal plan of the opponent (of the first
+        objective; a tie-break does not move it), up to rounding.
+      opponent_lower_bounds: [S of the opponent] the bounds it was found under.
       opponent_infoset_values: [I of the opponent] the player's payoff at each opponent
         infoset, weighted with the probability that chance and the player play there.
         Exact where the opponent's optimal play arrives and where `TieBreak` gives a
@@ -95,10 +97,22 @@ class LinearSolution:
     value: float
     plan: FloatArray
     behavior: FloatArray
-    opponent_plan: FloatArray
-    opponent_behavior: FloatArray
+    opponent: Treeplex
+    opponent_duals: FloatArray
+    opponent_lower_bounds: FloatArray | None
     opponent_infoset_values: FloatArray
     iterations: int
+
+    # Computed on demand: subgame solving makes thousands of solves and never asks.
+    @functools.cached_property
+    def opponent_behavior(self) -> FloatArray:
+        """[S of the opponent] behaviour probabilities of an optimal plan."""
+        return clean_behavior(self.opponent, self.opponent_duals, self.opponent_lower_bounds, None)
+
+    @functools.cached_property
+    def opponent_plan(self) -> FloatArray:
+        """[S of the opponent] realization plan of `opponent_behavior`."""
+        return self.opponent.realization_plan(self.opponent_behavior)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -274,17 +288,17 @@ class LinearSolver:
         columns = np.array(solution.col_value)
 
         behavior = clean_behavior(own, columns[: own.num_sequences], lower_bounds, fallback)
-        opponent_plan = np.ones(opponent.num_sequences)
+        opponent_duals = np.ones(opponent.num_sequences)
         # Of a minimisation, so the multiplier of an upper bound is not positive.
-        opponent_plan[1:] = -duals[: opponent.num_sequences - 1]
-        opponent_behavior = clean_behavior(opponent, opponent_plan, opponent_lower_bounds, None)
+        opponent_duals[1:] = -duals[: opponent.num_sequences - 1]
         first_value = own.num_sequences
         return LinearSolution(
             value=value,
             plan=own.realization_plan(behavior),
             behavior=behavior,
-            opponent_plan=opponent.realization_plan(opponent_behavior),
-            opponent_behavior=opponent_behavior,
+            opponent=opponent,
+            opponent_duals=opponent_duals,
+            opponent_lower_bounds=opponent_lower_bounds,
             opponent_infoset_values=program.scale
             * columns[first_value : first_value + opponent.num_infosets],
             iterations=iterations,
