@@ -1,5 +1,7 @@
 """Tests of dark chess on packed positions against the game's own states."""
 
+import dataclasses
+
 import numpy as np
 import pyspiel
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from klss_spiel.algorithms.belief import HistoryBelief
 from klss_spiel.algorithms.carry_over import own_nodes
+from klss_spiel.algorithms.expansion import ONE_SIDED, TWO_SIDED
 from klss_spiel.algorithms.search import search_from_start
 from klss_spiel.algorithms.search_bot import SearchBot
 from klss_spiel.algorithms.search_game import (
@@ -138,19 +141,21 @@ def test_own_infosets_are_found_by_their_information_state(player):
     assert found > 20
 
 
-def test_search_solves_a_small_board():
+@pytest.mark.parametrize("expansion", [ONE_SIDED, TWO_SIDED], ids=lambda rule: rule.name)
+def test_search_solves_a_small_board(expansion):
     """Minimal4x3 is a forced win for White (value +1)."""
     tree = tree_from_game(SMALL)
     few, many = (
-        exploitability(policy_of_search(searched(nodes), tree, Iterate.AVERAGE))
+        exploitability(policy_of_search(searched(nodes, expansion), tree, Iterate.AVERAGE))
         for nodes in (300, 60_000)
     )
     assert many < 0.1
     assert many < 0.3 * few
 
 
-def searched(nodes):
-    search = search_from_start(search_game(SMALL), OBSCURO, 0, 1)
+def searched(nodes, expansion):
+    settings = dataclasses.replace(OBSCURO, expansion=expansion)
+    search = search_from_start(search_game(SMALL), settings, 0, 1)
     search.run(Budget(nodes=nodes))
     return search
 
