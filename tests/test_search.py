@@ -37,7 +37,11 @@ def expand_all(search):
             (tree.nodes.first_child[: tree.num_nodes] < 0)
             & (tree.nodes.player[: tree.num_nodes] >= -1)
         )
-        search._expand(leaves.astype(np.int32))
+        leaves = leaves.astype(np.int32)
+        children, values = search._make_children(
+            tree.positions[leaves], tree.nodes.knowledge[leaves].T
+        )
+        tree.expand(leaves, children, values, search.settings.best_child)
 
 
 def searched(name, settings, nodes, seed=1, player=0):
@@ -166,6 +170,16 @@ def test_the_same_seed_and_node_budget_give_the_same_tree_and_strategies(name):
     for p in (0, 1):
         assert np.array_equal(first.behavior(p), second.behavior(p))
     assert not np.array_equal(first.tree.nodes.action[:count], other.tree.nodes.action[:count])
+
+
+def test_a_worker_thread_finds_equilibria_too_and_the_same_every_time():
+    tree = tree_from_game(DARK_HEX)
+    settings = dataclasses.replace(OBSCURO, worker=True)
+    first, second = (searched(DARK_HEX, settings, 2_000) for _ in range(2))
+    assert first.tree.num_nodes == second.tree.num_nodes
+    for p in (0, 1):
+        assert np.array_equal(first.behavior(p), second.behavior(p))
+    assert exploitability(policy_of_search(first, tree, Iterate.AVERAGE)) < 1e-3
 
 
 def test_the_expected_value_of_the_start_is_the_value_of_the_game():

@@ -265,8 +265,10 @@ def test_an_evaluator_at_fault_is_survived_and_reported(evaluator, words):
     assert any(words in text for text in bot.report.degraded)
 
 
-def test_an_interrupted_search_can_be_repeated():
+@pytest.mark.parametrize("worker", [False, True])
+def test_an_interrupted_search_can_be_repeated(worker):
     calls = 0
+    settings = dataclasses.replace(OBSCURO, worker=worker)
 
     def interrupted(positions):
         nonlocal calls
@@ -278,10 +280,10 @@ def test_an_interrupted_search_can_be_repeated():
     state = pyspiel.load_game(LEDUC).new_initial_state()
     for action in (0, 3):
         state.apply_action(action)
-    bot = SearchBot(LEDUC, 0, Budget(nodes=300), evaluator=interrupted)
+    bot = SearchBot(LEDUC, 0, Budget(nodes=300), settings, evaluator=interrupted)
     with pytest.raises(KeyboardInterrupt):
         bot.step(state)
-    calm = SearchBot(LEDUC, 0, Budget(nodes=300))
+    calm = SearchBot(LEDUC, 0, Budget(nodes=300), settings)
     assert bot.step_with_policy(state) == calm.step_with_policy(state)
 
 

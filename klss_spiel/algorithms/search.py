@@ -18,7 +18,9 @@ passes through and leaves the tree as it was before the last batch of leaves.
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
+import math
 import time
 
 import numpy as np
@@ -27,12 +29,17 @@ from klss_spiel.algorithms import search_kernels as kernels
 from klss_spiel.algorithms import search_reference as reference
 from klss_spiel.algorithms.expansion import ExpansionState
 from klss_spiel.algorithms.regret import PRM_PLUS
-from klss_spiel.algorithms.search_game import Children, Positions, SearchGame
+from klss_spiel.algorithms.search_game import Children, Knowledge, Positions, SearchGame
 from klss_spiel.algorithms.search_root import RootArrays, RootGadget, Roots, initial_roots, plant
 from klss_spiel.algorithms.search_settings import Equilibrium, Iterate, SearchSettings
 from klss_spiel.algorithms.search_tree import PENDING, UNEXPANDED, SearchTree
 from klss_spiel.budget import Budget, Clock
-from klss_spiel.tree import PLAYERS, TERMINAL, FloatArray, IntArray
+from klss_spiel.tree import PLAYERS, TERMINAL, FloatArray
+
+# Iterations on a tree that does not grow are done in batches of at most this many, and
+# of few milliseconds.
+_ROUNDS_AT_ONCE = 16
+_NODES_AT_ONCE = 200_000
 
 
 @dataclasses.dataclass
@@ -105,6 +112,7 @@ class Search:
         self.halfway = 0
         self._expansion = ExpansionState(seed, explorer=tree.player)
         self._growing = True
+        self._worker: concurrent.futures.Executor | None = None
 
     @property
     def gadget(self) -> RootGadget:
@@ -114,15 +122,21 @@ class Search:
     def run(self, budget: Budget) -> None:
         """Searches until the budget is spent. A zero budget changes nothing."""
         clock = budget.start()
+        if self.settings.worker and self.settings.equilibrium == Equilibrium.CFR:
+            self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
         try:
-            while not clock.exhausted:
+            goes_on = True
+            while goes_on and not clock.exhausted:
                 if self.settings.equilibrium == Equilibrium.CFR:
                     self._round_of_cfr(clock)
                 else:
-                    self._round_of_exact(clock)
+                    goes_on = self._round_of_exact(clock)
                 if clock.fraction < 0.5:
                     self.halfway = self.effort.iterations
         finally:
+            if self._worker is not None:
+                self._worker.shutdown()
+                self._worker = None
             self.effort.seconds += clock.seconds
 
     def iterate(self, count: int = 1) -> None:
@@ -167,32 +181,48 @@ class Search:
         self.effort.solving += time.perf_counter() - start
 
     def grow(self, attempts: int) -> int:
-        """Chooses and expands leaves; returns how many leaves there were."""
-        start = time.perf_counter()
-        leaves = self.settings.expansion.choose(
-            self.tree, self._expansion, attempts, self.settings.exploration
-        )
+        """Chooses and expands leaves; returns how many leaves there were.
+
+        With a worker thread, an iteration of CFR is run while it makes the children.
+        """
+        start, solving = time.perf_counter(), self.effort.solving
         evaluating = self.effort.evaluating
+        tree = self.tree
+        leaves = self.settings.expansion.choose(
+            tree, self._expansion, attempts, self.settings.exploration
+        )
         try:
+            positions, knowledge = tree.positions[leaves], tree.nodes.knowledge[leaves].T
+            if self._worker is not None:
+                made = self._worker.submit(self._make_children, positions, knowledge)
+                self.iterate()
+                children, values = made.result()
+            else:
+                children, values = self._make_children(positions, knowledge)
+            before = tree.num_nodes
             if len(leaves):
-                self._expand(leaves)
+                tree.expand(leaves, children, values, self.settings.best_child)
+            self.effort.new_nodes += tree.num_nodes - before
         except BaseException:
-            pending = leaves[self.tree.nodes.first_child[leaves] == PENDING]
-            self.tree.nodes.first_child[pending] = UNEXPANDED
+            pending = leaves[tree.nodes.first_child[leaves] == PENDING]
+            tree.nodes.first_child[pending] = UNEXPANDED
             raise
-        spent = time.perf_counter() - start
-        self.effort.expanding += spent - (self.effort.evaluating - evaluating)
+        elsewhere = self.effort.evaluating - evaluating + self.effort.solving - solving
+        self.effort.expanding += max(0.0, time.perf_counter() - start - elsewhere)
         return len(leaves)
 
     def _round_of_cfr(self, clock: Clock) -> None:
         """One iteration, then as many leaves as the growth rate asks for."""
         tree, settings = self.tree, self.settings
-        self.iterate()
         wanted = max(1, round(settings.growth * tree.num_nodes))
         if clock.fraction >= 1.0 - settings.settling or not self._growing or not tree.num_leaves:
             # An iteration without growth costs what growth would have cost.
-            clock.spend(iterations=1, nodes=wanted)
+            count = _rounds_left(clock, wanted, tree.num_nodes)
+            self.iterate(count)
+            clock.spend(iterations=count, nodes=count * wanted)
             return
+        if self._worker is None:
+            self.iterate()
         family_size = max(1.0, tree.num_nodes / tree.num_families)
         attempts = max(1, round(wanted / family_size))
         before = tree.num_nodes
@@ -200,8 +230,13 @@ class Search:
         added = tree.num_nodes - before
         clock.spend(iterations=1, nodes=added + attempts - expanded)
 
-    def _round_of_exact(self, clock: Clock) -> None:
-        """An exact equilibrium, then one round of deepening."""
+    def _round_of_exact(self, clock: Clock) -> bool:
+        """An exact equilibrium, then one round of deepening.
+
+        Returns:
+          Whether there was anything left to expand. If not, this is an equilibrium of
+          all there is to see.
+        """
         from klss_spiel.algorithms import search_equilibrium
 
         start = time.perf_counter()
@@ -215,20 +250,15 @@ class Search:
         self._expansion.solved_nodes = self.tree.num_nodes
         before = self.tree.num_nodes
         expanded = self.grow(1) if self._growing else 0
-        if not expanded:
-            # Nothing to expand: this is an equilibrium of all there is to see.
-            limit = clock.budget.nodes
-            clock.spend(nodes=limit if limit is not None else 0, iterations=2**31)
-            return
         clock.spend(iterations=1, nodes=self.tree.num_nodes - before)
+        return expanded > 0
 
-    def _expand(self, leaves: IntArray) -> None:
-        tree = self.tree
-        children = self.game.expand(tree.positions[leaves], tree.nodes.knowledge[leaves].T)
-        values = self._values(children)
-        before = tree.num_nodes
-        tree.expand(leaves, children, values, self.settings.best_child)
-        self.effort.new_nodes += tree.num_nodes - before
+    def _make_children(
+        self, positions: Positions, knowledge: Knowledge
+    ) -> tuple[Children, FloatArray]:
+        """The children of some leaves and their values; does not touch the tree."""
+        children = self.game.expand(positions, knowledge)
+        return children, self._values(children)
 
     def _values(self, children: Children) -> FloatArray:
         values = children.utility.copy()
@@ -264,6 +294,16 @@ class Search:
         if self.settings.play == Iterate.AVERAGE:
             return self.tree.average(player)
         return self.tree.sequences[player].strategy[: self.tree.num_sequences[player]].copy()
+
+
+def _rounds_left(clock: Clock, nodes: int, size: int) -> int:
+    """How many rounds of one iteration and `nodes` nodes to do before looking at the clock."""
+    rounds = min(_ROUNDS_AT_ONCE, _NODES_AT_ONCE // size)
+    if clock.budget.nodes is not None:
+        rounds = min(rounds, math.ceil((clock.budget.nodes - clock.nodes) / nodes))
+    if clock.budget.iterations is not None:
+        rounds = min(rounds, clock.budget.iterations - clock.iterations)
+    return max(1, rounds)
 
 
 def search_from(

@@ -98,6 +98,9 @@ class SearchSettings:
       best_child: new infosets start on the child with the best evaluation.
       growth: nodes added per iteration of CFR, as a share of the tree.
       settling: last share of the budget, in which the tree does not grow.
+      worker: make children in a second thread while CFR iterates. Pays where expansion
+        or evaluation releases Python's lock (compiled games, engines, networks);
+        results differ from those without it, but can be repeated as well.
       opening_search: search from the start of the game before the first decision.
       carry_over: what is kept of the last search.
       min_infoset_size: positions the own infoset should have at least; if there are
@@ -124,6 +127,7 @@ class SearchSettings:
     best_child: bool = True
     growth: float = 0.002
     settling: float = 0.1
+    worker: bool = False
     opening_search: bool = True
     carry_over: CarryOver = KLUSS
     min_infoset_size: int = 256
