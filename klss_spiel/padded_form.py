@@ -30,9 +30,11 @@ from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, IntArray
 
 # One more XLA operation costs about as much as this many padded cells, so blocks
-# are merged when padding them to one shape adds fewer.
+# are merged when padding them to one shape adds fewer. In large games fewer blocks
+# are worth an eighth more cells, because they compile faster.
 _MERGE_PAYOFFS = 2048
-_MERGE_DECISIONS = 1024
+_MERGE_DECISIONS = 256
+_MERGE_SHARE = 8
 
 # Cost of fetching one opponent probability, in multiplications.
 _FETCH_COST = 3.0
@@ -374,12 +376,13 @@ def _merge_shapes(shapes: IntArray, counts: IntArray, merge_cells: int) -> IntAr
     Args:
       shapes: [K, rank] distinct shapes.
       counts: [K] how many items have each.
-      merge_cells: how many padded cells may be added to save one block.
+      merge_cells: how many padded cells may always be added to save one block.
 
     Returns:
       [K, rank] the padded shape of each.
     """
     final = np.array([[_width_class(int(size)) for size in shape] for shape in shapes])
+    merge_cells = max(merge_cells, int(counts @ final.prod(axis=1)) // _MERGE_SHARE)
     while True:
         distinct, kind = np.unique(final, axis=0, return_inverse=True)
         kind = kind.reshape(-1)

@@ -57,14 +57,12 @@ class _PlayerState:
 
     Attributes:
       regret: for each decision block, [A, I] the minimiser's cumulative regret.
-      instant: for each block, [A, I] instant regret of the last iteration.
       strategy: for each block, [A, I] current behaviour probabilities.
       plan: [P] realization plan of `strategy`.
       average: [P] weighted sum of the plans played so far.
     """
 
     regret: Blocks
-    instant: Blocks
     strategy: Blocks
     plan: jax.Array
     average: jax.Array
@@ -86,7 +84,6 @@ class PlayerSolution:
     Attributes:
       treeplex: the player's strategies.
       regret: the minimiser's cumulative regrets.
-      instant: instant regrets of the last iteration.
       last_behavior: behaviour probabilities of the last iterate.
       last: realization plan of the last iterate.
       average_sum: weighted sum of the plans played so far.
@@ -94,7 +91,6 @@ class PlayerSolution:
 
     treeplex: Treeplex
     regret: FloatArray
-    instant: FloatArray
     last_behavior: FloatArray
     last: FloatArray
     average_sum: FloatArray
@@ -190,7 +186,7 @@ class Solution:
             return cls(int(data["iterations"]), (players[0], players[1]))
 
 
-_VECTORS = ("regret", "instant", "last_behavior", "last", "average_sum")
+_VECTORS = ("regret", "last_behavior", "last", "average_sum")
 
 
 def solve(
@@ -273,7 +269,7 @@ def _initial_state(padded: PaddedForm) -> _State:
         zeros = tuple(jnp.zeros_like(block.mask) for block in blocks(player))
         uniform = tuple(block.uniform for block in blocks(player))
         plan = _realization_plan(player, uniform, padded.dtype)
-        states.append(_PlayerState(zeros, zeros, uniform, plan, jnp.zeros_like(plan)))
+        states.append(_PlayerState(zeros, uniform, plan, jnp.zeros_like(plan)))
     return _State(jnp.zeros((), jnp.int32), (states[0], states[1]))
 
 
@@ -282,14 +278,13 @@ def _to_state(padded: PaddedForm, solution: Solution) -> _State:
     states = []
     for p in PLAYERS:
         of_player = solution.players[p]
-        regret, instant, strategy, plan, average = (
+        regret, strategy, plan, average = (
             padded.pad(p, getattr(of_player, field)) for field in _VECTORS
         )
         player = padded.players[p]
         states.append(
             _PlayerState(
                 regret=_split(player, regret),
-                instant=_split(player, instant),
                 strategy=_split(player, strategy),
                 plan=plan,
                 average=average,
@@ -307,7 +302,6 @@ def _to_players(padded: PaddedForm, state: _State) -> tuple[PlayerSolution, Play
             PlayerSolution(
                 treeplex=padded.form.treeplexes[p],
                 regret=padded.unpad(p, _join(of_player.regret, 0.0)),
-                instant=padded.unpad(p, _join(of_player.instant, 0.0)),
                 last_behavior=padded.unpad(p, _join(of_player.strategy, 1.0)),
                 last=padded.unpad(p, np.asarray(of_player.plan)),
                 average_sum=padded.unpad(p, np.asarray(of_player.average)),
@@ -378,7 +372,7 @@ def _update(
         for total, now, block in zip(regret, instant, blocks(player), strict=True)
     )
     plan = _realization_plan(player, strategy, state.plan.dtype)
-    return _PlayerState(regret, instant, strategy, plan, average)
+    return _PlayerState(regret, strategy, plan, average)
 
 
 def _instant_regret(player: PaddedPlayer, results: jax.Array, strategy: Blocks) -> Blocks:
