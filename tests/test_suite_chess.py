@@ -6,7 +6,7 @@ import pytest
 
 from klss_spiel.run.suites import chess as suite
 
-_TINY = suite.Effort(seconds=0.001, repeats=1, positions=60, belief=300, whole_trees=False)
+_TINY = suite.Effort(seconds=0.001, repeats=1, positions=60, belief=300)
 
 
 def _check(rows):
