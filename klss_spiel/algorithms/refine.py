@@ -199,6 +199,8 @@ class Refiner:
         self.solutions: dict[int, _Solution | None] = {}
         # Infosets whose solutions are in force now, with what takes them back.
         self._in_force: list[tuple[int, Change]] = []
+        # The first infoset solved of each number that `_same_subgame` gives.
+        self._first_of: dict[int, int] = {}
 
     def way_to(self, infoset: int) -> list[int]:
         """The solved infosets on the player's way to an infoset, first to last."""
@@ -221,7 +223,6 @@ class Refiner:
         known = known or {}
         position = self.builder.index.own.position
         subgames: dict[int, Subgame] = {}
-        shared: dict[int, int] = {}
         same_as: dict[int, int] = {}
         for infoset in sorted(infosets, key=lambda i: int(position[i])):
             if infoset in self.solutions:
@@ -233,8 +234,8 @@ class Refiner:
                 self.solutions[infoset] = None
                 continue
             key = self._same_subgame(infoset)
-            if shared.setdefault(key, infoset) != infoset:
-                same_as[infoset] = shared[key]
+            if self._first_of.setdefault(key, infoset) != infoset:
+                same_as[infoset] = self._first_of[key]
                 continue
             subgame = self.builder.build(infoset, self.recipe)
             if subgame.is_empty:
