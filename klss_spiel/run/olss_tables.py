@@ -1,0 +1,353 @@
+r"""OLSS's Table 2 and Figures 4 to 7: subgame solving right after the community card.
+
+    python -m klss_spiel.run.olss_tables --preset=olss_table2 --games=leduc231 --seeds=5
+    python -m klss_spiel.run.olss_tables --games=leduc231,leduc2131 --output=table2.csv
+    python -m klss_spiel.run.olss_tables --games=leduc231 --recipe=olss-1 --curve \
+        --opponent_strategies=1,4,7 --gift_scale=0,1,2,4
+
+The blueprint is stopped at the paper's exploitability, then both players refine it
+by themselves at every infoset right after the community card, each subgame on its
+own. Exploitability is the sum over both players (OpenSpiel's nash_conv), in chips.
+
+Blueprints come from OpenSpiel's external-sampling MCCFR, one per seed; in games
+whose trees deal ranks (`poker_trees`), which OpenSpiel does not know, from our CFR
+without chance, so that there is one seed only. `blueprint_by` says which.
+
+The opponent strategies of OLSS-I are the blueprint and, for each of fold, call and
+raise, a copy that plays it 5 times as often (n=4), and 20 times as often (n=7).
+
+Deviations: subgames are solved by CFR+ (or exactly, `--solver=lp`), not by CFR with
+sampled chance, so that iterations are not the paper's. The gift scale is 1, with which
+Safe-1-KLSS is safe; the paper's experiments use 2. The paper prints a second line
+called Leduc(2,3,1), which is left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from absl import flags, logging
+
+from klss_spiel.algorithms.opponent_strategies import biased_strategies
+from klss_spiel.algorithms.recipes import Gadget, Margin, SubgameRecipe, parse_recipe
+from klss_spiel.algorithms.refine import Plan, infosets_after_chance, refine
+from klss_spiel.algorithms.subgame_solvers import Cfr, LinearProgramming, SubgameSolver
+from klss_spiel.best_response import nash_conv
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.progress import Progress
+from klss_spiel.run import olss_report, output, stopped_blueprints
+from klss_spiel.run.leduc_family import ACTIONS, check_size, game_size, parse_game
+from klss_spiel.run.olss_report import OLSS_TABLE2, RECIPES
+from klss_spiel.run.poker_trees import poker_tree
+from klss_spiel.run.stopped_blueprints import MCCFR, METHODS, Blueprint
+from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
+from klss_spiel.tree import PLAYERS, GameTree
+
+PRESETS = {"olss_table2": tuple(OLSS_TABLE2)}
+DEFAULT_TARGET = 0.15
+CFR = "cfr"
+LP = "lp"
+# By what the probabilities of fold, call and raise are multiplied, for each number of
+# opponent strategies.
+BIASES: Mapping[int, tuple[float, ...]] = {1: (), 4: (5.0,), 7: (5.0, 20.0)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What to compute.
+
+    Attributes:
+      games: names of `leduc_family`.
+      recipes: names of methods.
+      seeds: number of blueprints by MCCFR.
+      solver: CFR or LP.
+      iterations: of CFR in each subgame; a row for each number.
+      gift_scales: eta of the recipes that have gifts; a row for each.
+      opponent_strategies: how many those recipes have that limit the opponent; a row
+        for each.
+      target: exploitability to stop blueprints at; None is the paper's.
+      blueprint: MCCFR or CFR; None is MCCFR where OpenSpiel knows the game.
+      gigabytes: memory there is; None is this machine's.
+      output: file of finished rows, or None.
+    """
+
+    games: tuple[str, ...]
+    recipes: tuple[str, ...] = RECIPES
+    seeds: int = 3
+    solver: str = CFR
+    iterations: tuple[int, ...] = (1000,)
+    gift_scales: tuple[float, ...] = (1.0,)
+    opponent_strategies: tuple[int, ...] = (4,)
+    target: float | None = None
+    blueprint: str | None = None
+    gigabytes: float | None = None
+    output: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.games:
+            raise ValueError("expected at least one game, got none")
+        for name in self.games:
+            game = parse_game(name)
+            check_size(game, self.gigabytes)
+            if self.blueprint is not None:
+                stopped_blueprints.check_method(game, self.blueprint)
+        for recipe in self.recipes:
+            parse_recipe(recipe)
+        if self.seeds < 1:
+            raise ValueError(f"expected at least one seed, got {self.seeds}")
+        if self.solver not in (CFR, LP):
+            raise ValueError(f"expected the solver {CFR} or {LP}, got {self.solver!r}")
+        if not self.iterations or min(self.iterations) < 1:
+            raise ValueError(f"expected at least one iteration, got {self.iterations}")
+        for count in self.opponent_strategies:
+            if count not in BIASES:
+                raise ValueError(f"expected 1, 4 or 7 opponent strategies, got {count}")
+        if any(scale < 0.0 for scale in self.gift_scales):
+            raise ValueError(f"expected gift scales of at least 0, got {self.gift_scales}")
+        if self.target is not None and not self.target > 0.0:
+            raise ValueError(f"expected a target above 0, got {self.target}")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Setting:
+    """A game with one blueprint.
+
+    Attributes:
+      name: of the game.
+      tree: the game.
+      form: its sequence form.
+      blueprint: where it was stopped, and how it was made.
+      seconds: that making it took.
+    """
+
+    name: str
+    tree: GameTree
+    form: SequenceForm
+    blueprint: Blueprint
+    seconds: float
+
+
+@functools.lru_cache(maxsize=1)
+def make_setting(name: str, method: str, target: float, seed: int) -> Setting:
+    """The game of a name with a blueprint of exploitability `target` or a little less."""
+    start = time.monotonic()
+    game = parse_game(name)
+    tree, form = _game(name)
+    blueprint = stopped_blueprints.make_blueprint(game, tree, form, method, target, seed)
+    return Setting(name, tree, form, blueprint, time.monotonic() - start)
+
+
+@functools.lru_cache(maxsize=1)
+def _game(name: str) -> tuple[GameTree, SequenceForm]:
+    tree = poker_tree(parse_game(name))
+    return tree, sequence_form_from_tree(tree)
+
+
+def refined(
+    setting: Setting,
+    recipe: SubgameRecipe,
+    solver: SubgameSolver,
+    num_strategies: int | None = None,
+) -> BehaviorPolicy:
+    """The blueprint with both players' sides refined after the community card.
+
+    Args:
+      setting: the game and the blueprint.
+      recipe: the method.
+      solver: of the subgames.
+      num_strategies: a key of BIASES, for recipes that limit the opponent.
+    """
+    tree, blueprint = setting.tree, setting.blueprint.policy
+    result = blueprint
+    for player in PLAYERS:
+        of_player = recipe
+        if num_strategies is not None:
+            strategies = opponent_strategies(blueprint, 1 - player, num_strategies)
+            of_player = recipe(opponent_strategies=strategies)
+        refinement = refine(
+            tree,
+            blueprint,
+            of_player,
+            player=player,
+            where=infosets_after_chance(tree, player),
+            plan=Plan.SEPARATE,
+            solver=solver,
+            progress=Progress(f"{setting.name}: infosets of player {player} by {recipe.name}"),
+        )
+        result = result.replace(player, refinement.policy.probabilities[player])
+    return result
+
+
+def opponent_strategies(
+    blueprint: BehaviorPolicy, opponent: int, count: int
+) -> tuple[BehaviorPolicy, ...]:
+    """The blueprint and its biased copies (OLSS, appendix C.2).
+
+    Args:
+      blueprint: strategies of both players.
+      opponent: whose strategy is biased.
+      count: a key of BIASES.
+    """
+    biased = [biased_strategies(blueprint, opponent, ACTIONS, factor) for factor in BIASES[count]]
+    return (blueprint, *(policy for policies in biased for policy in policies[1:]))
+
+
+def run(config: Config) -> list[dict[str, Any]]:
+    """Computes the rows: one per game, seed, recipe and option."""
+    return output.compute_rows(_tasks(config), _compute, config.output)
+
+
+def _tasks(config: Config) -> list[dict[str, Any]]:
+    tasks = []
+    iterations = config.iterations if config.solver == CFR else (None,)
+    for name in config.games:
+        game = parse_game(name)
+        printed = OLSS_TABLE2.get(game.name)
+        target = config.target or (printed.blueprint if printed else DEFAULT_TARGET)
+        method = config.blueprint or stopped_blueprints.default_method(game)
+        for seed in range(config.seeds if method == MCCFR else 1):
+            for recipe in config.recipes:
+                parsed = parse_recipe(recipe)
+                has_gift = parsed.margin == Margin.SAFE_GIFT
+                limited = parsed.gadget in (Gadget.REACHING, Gadget.PLAYING)
+                tasks += [
+                    {
+                        "game": game.name,
+                        "recipe": parsed.name,
+                        "seed": seed,
+                        "blueprint_by": method,
+                        "target": target,
+                        "solver": config.solver,
+                        "iterations": steps,
+                        "gift_scale": scale,
+                        "opponent_strategies": count,
+                    }
+                    for scale in (config.gift_scales if has_gift else (None,))
+                    for count in (config.opponent_strategies if limited else (None,))
+                    for steps in iterations
+                ]
+    return tasks
+
+
+def _compute(task: Mapping[str, Any]) -> dict[str, Any]:
+    setting = make_setting(task["game"], task["blueprint_by"], task["target"], task["seed"])
+    recipe = parse_recipe(task["recipe"])
+    if task["gift_scale"] is not None:
+        recipe = recipe(gift_scale=task["gift_scale"])
+    solver = LinearProgramming() if task["solver"] == LP else Cfr(task["iterations"])
+    start = time.monotonic()
+    policy = refined(setting, recipe, solver, task["opponent_strategies"])
+    seconds = time.monotonic() - start
+    printed = OLSS_TABLE2.get(task["game"])
+    if printed is not None and printed.blueprint != task["target"]:
+        printed = None
+    return {
+        "blueprint": setting.blueprint.nash_conv,
+        "after": nash_conv(policy, setting.form),
+        "paper_blueprint": printed.blueprint if printed else None,
+        "paper_after": printed.after.get(task["recipe"]) if printed else None,
+        "blueprint_iterations": setting.blueprint.iterations,
+        "blueprint_seconds": setting.seconds,
+        "seconds": seconds,
+    }
+
+
+def half_decades(most: int) -> tuple[int, ...]:
+    """1, 3, 10, 30, ... below `most`, and `most` itself."""
+    steps = [step * 10**power for power in range(len(str(most))) for step in (1, 3)]
+    return (*(step for step in steps if step < most), most)
+
+
+def define_flags() -> None:
+    """Defines the binary's flags."""
+    flags.DEFINE_enum(
+        "preset", "olss_table2", sorted(PRESETS), "Games, unless --games or --game says which."
+    )
+    flags.DEFINE_list("games", [], "Names such as leduc231,leduc2131 (suits, ranks, hole cards).")
+    flags.DEFINE_multi_string("game", [], "One more name; may be given several times.")
+    flags.DEFINE_multi_string(
+        "recipe",
+        list(RECIPES),
+        "Method: unsafe, maxmargin, resolve, 1-klss, safe-1-klss, olss-1, olss-2, ...; may be "
+        "given several times.",
+    )
+    flags.DEFINE_integer("seeds", 3, "Number of blueprints to take means over.", lower_bound=1)
+    flags.DEFINE_enum("solver", CFR, [CFR, LP], "Of the subgames.")
+    flags.DEFINE_integer("iterations", 1000, "Of CFR in every subgame.", lower_bound=1)
+    flags.DEFINE_list("gift_scale", ["1"], "Scales of the gift (eta), e.g. 1,2; above 1 unsafe.")
+    flags.DEFINE_list("opponent_strategies", ["4"], "Numbers of strategies in OLSS: 1, 4, 7.")
+    flags.DEFINE_float("target", None, "Stop blueprints at this exploitability, not the paper's.")
+    flags.DEFINE_enum(
+        "blueprint", None, list(METHODS), "How to make blueprints; by default mccfr if possible."
+    )
+    flags.DEFINE_float("max_gigabytes", None, "Refuse games that need more memory than this.")
+    flags.DEFINE_bool(
+        "curve",
+        False,
+        "Compute rows for 1, 3, 10, ... iterations up to --iterations and write a curve as CSV "
+        "and PNG, beside --output or in the current directory.",
+    )
+    output.define_flags()
+
+
+def main() -> None:
+    """Parses flags, computes, prints."""
+    values = flags.FLAGS
+    names = tuple(dict.fromkeys(parse_game(n).name for n in [*values.games, *values.game]))
+    footer: list[str] = []
+    if not names:
+        names, footer = _games_that_fit(PRESETS[values.preset], values.max_gigabytes)
+    if values.curve and values.solver == LP:
+        raise ValueError("a curve needs iterations: expected --solver=cfr, got lp")
+    config = Config(
+        games=names,
+        recipes=tuple(values.recipe),
+        seeds=values.seeds,
+        solver=values.solver,
+        iterations=half_decades(values.iterations) if values.curve else (values.iterations,),
+        gift_scales=tuple(_number(float, text, "gift_scale") for text in values.gift_scale),
+        opponent_strategies=tuple(
+            _number(int, text, "opponent_strategies") for text in values.opponent_strategies
+        ),
+        target=values.target,
+        blueprint=values.blueprint,
+        gigabytes=values.max_gigabytes,
+        output=values.output,
+    )
+    if values.curve:
+        olss_report.check_can_draw()
+    output.use_double_precision()
+    rows = run(config)
+    if values.curve:
+        footer += olss_report.write_curve(rows, values.output)
+    output.emit(rows, values.json, olss_report.table(rows, footer))
+
+
+def _games_that_fit(
+    names: Sequence[str], gigabytes: float | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """Those of the names whose games fit, and a line for each of the others."""
+    fitting, notes = [], []
+    for name in names:
+        try:
+            check_size(parse_game(name), gigabytes)
+            fitting.append(name)
+        except ValueError as error:
+            logging.warning("left out: %s", error)
+            notes.append(f"left out: {name}, {game_size(parse_game(name)).nodes:,} nodes")
+    return tuple(fitting), notes
+
+
+def _number(kind: Any, text: str, flag: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"expected numbers in --{flag}, got {text!r}") from None
+
+
+if __name__ == "__main__":
+    output.run_binary(define_flags, main)

@@ -1,0 +1,127 @@
+"""Blueprints of a chosen exploitability: CFR stopped as soon as it gets there."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyspiel
+from absl import logging
+
+from klss_spiel.best_response import nash_conv
+from klss_spiel.openspiel import infoset_states, load_game
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.progress import Progress
+from klss_spiel.run.leduc_family import CARDS, PokerGame
+from klss_spiel.sequence_form import SequenceForm
+from klss_spiel.tree import GameTree
+
+MCCFR = "mccfr"
+CFR = "cfr"
+METHODS = (MCCFR, CFR)
+
+_FIRST_CHECK = 1000
+# Between two looks at exploitability the number of iterations grows by the factor that
+# is still missing, as if exploitability fell like 1 / n, but within these bounds.
+_LEAST_GROWTH = 1.02
+_GREATEST_GROWTH = 2.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Blueprint:
+    """An approximate equilibrium.
+
+    Attributes:
+      policy: strategies of both players.
+      nash_conv: its exploitability, summed over both.
+      iterations: it took.
+    """
+
+    policy: BehaviorPolicy
+    nash_conv: float
+    iterations: int
+
+
+def default_method(game: PokerGame) -> str:
+    """MCCFR where OpenSpiel knows the tree, CFR elsewhere."""
+    return MCCFR if game.kind == CARDS else CFR
+
+
+def check_method(game: PokerGame, method: str) -> None:
+    """Raises ValueError if blueprints of the game cannot be made like that."""
+    if method not in METHODS:
+        raise ValueError(f"expected a blueprint by {' or '.join(METHODS)}, got {method!r}")
+    if method == MCCFR and game.kind != CARDS:
+        raise ValueError(
+            f"the tree of {game.name} deals {game.kind}, which OpenSpiel's MCCFR does not know; "
+            f"expected a blueprint by {CFR}"
+        )
+
+
+def make_blueprint(
+    game: PokerGame, tree: GameTree, form: SequenceForm, method: str, target: float, seed: int
+) -> Blueprint:
+    """A blueprint whose exploitability is `target` or a little less.
+
+    Args:
+      game: the game.
+      tree: its tree.
+      form: its sequence form.
+      method: MCCFR, OpenSpiel's with external sampling, or CFR, ours (the average
+        of all iterations; knows no seed).
+      target: nash_conv to stop at.
+      seed: of MCCFR.
+    """
+    check_method(game, method)
+    if method == MCCFR:
+        return _by_sampling(game, tree, form, target, seed)
+    return _by_cfr(tree, form, target)
+
+
+def _by_sampling(
+    game: PokerGame, tree: GameTree, form: SequenceForm, target: float, seed: int
+) -> Blueprint:
+    loaded = load_game(game.game_string)
+    solver = pyspiel.ExternalSamplingMCCFRSolver(loaded, seed)
+    states = list(infoset_states(tree, loaded))
+    progress = Progress(f"MCCFR iterations of {game.name}, seed {seed}")
+    iterations, next_check = 0, _FIRST_CHECK
+    while True:
+        while iterations < next_check:
+            solver.run_iteration()
+            iterations += 1
+        average = solver.average_policy()
+        probabilities = [np.ones(infosets.num_sequences) for infosets in tree.infosets]
+        for player, infoset, state in states:
+            infosets = tree.infosets[player]
+            row = average.action_probabilities(state)
+            probabilities[player][infosets.sequences(infoset)] = [
+                row.get(action, 0.0) for action in infosets.actions(infoset).tolist()
+            ]
+        policy = BehaviorPolicy(tree, (probabilities[0], probabilities[1]))
+        reached = nash_conv(policy, form)
+        progress.update(iterations)
+        logging.debug("MCCFR: nash_conv %.4f after %d iterations", reached, iterations)
+        if reached <= target:
+            return Blueprint(policy, reached, iterations)
+        growth = min(max(reached / target, _LEAST_GROWTH), _GREATEST_GROWTH)
+        next_check = int(iterations * growth)
+
+
+def _by_cfr(tree: GameTree, form: SequenceForm, target: float) -> Blueprint:
+    # jax takes seconds to import.
+    from klss_spiel.algorithms import cfr, regret
+    from klss_spiel.padded_form import pad_form
+
+    padded = pad_form(form)
+    solution: cfr.Solution | None = None
+    progress = Progress(f"CFR iterations of {tree.name}")
+    while True:
+        done = 0 if solution is None else solution.iterations
+        steps = max(1, int(done * (_LEAST_GROWTH - 1.0)))
+        solution = cfr.solve(padded, steps, regret.RM, cfr.UNIFORM, start=solution)
+        policy = BehaviorPolicy(tree, solution.average_behavior)
+        reached = nash_conv(policy, form)
+        progress.update(solution.iterations)
+        if reached <= target:
+            return Blueprint(policy, reached, solution.iterations)
