@@ -100,7 +100,12 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
 
 def test_what_differs_from_a_preset_is_part_of_its_name():
     config = search_exploitability.Config(
-        games=(KUHN,), presets=("obscuro",), budgets=(10,), changes={"carry_over": "klss"}, seed=4
+        games=(KUHN,),
+        presets=("obscuro",),
+        budgets=(10,),
+        changes={"carry_over": "klss"},
+        rollouts=2,
+        seed=4,
     )
     (row,) = search_exploitability.run(config)
-    assert row["preset"] == "obscuro+carry_over=klss+seed=4"
+    assert row["preset"] == "obscuro+carry_over=klss+rollouts=2+seed=4"
