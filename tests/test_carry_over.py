@@ -233,3 +233,49 @@ def test_the_prior_mixes_the_opponents_reach_with_a_uniform_choice():
     np.testing.assert_allclose(prior_of(np.array([0.3, 0.1, 0.0]), True), [13 / 24, 7 / 24, 4 / 24])
     np.testing.assert_allclose(prior_of(np.array([0.3, 0.1, 0.0]), False), 1 / 3)
     np.testing.assert_allclose(prior_of(np.zeros(4), True), 1 / 4)
+
+
+def uneven(positions):
+    """Values without ties, so that rounding cannot decide anything."""
+    return np.array(
+        [np.sin(1.0 + sum(7.0**i * a for i, a in enumerate(p.history()))) for p in positions]
+    )
+
+
+@pytest.mark.parametrize("gadget", list(RootGadget))
+@pytest.mark.parametrize("player", [0, 1])
+def test_the_compiled_root_equals_the_reference_and_blends_as_figure_10(gadget, player):
+    settings = dataclasses.replace(OBSCURO, gadget=gadget)
+    first = search_from_start(search_game(DICE, uneven), settings, player)
+    first.run(Budget(nodes=300))
+    label = next(iter(tree_from_game(DICE).infosets[player].index_of_label))
+    fast, slow = continued(first, label), continued(first, label)
+    assert fast.tree.num_roots > 1
+    for search in (fast, slow):
+        search.root.alternate[::2] += 0.3  # more than can be had, so the opponent enters
+    slow.settings = dataclasses.replace(
+        settings, minimizer=dataclasses.replace(settings.minimizer, name="same")
+    )
+    opponent = 1 - player
+    entered = 0
+    for _ in range(8):
+        for search in (fast, slow):
+            search.iterate(1)
+        for name in fast.root._fields:
+            np.testing.assert_allclose(
+                getattr(fast.root, name), getattr(slow.root, name), atol=1e-12
+            )
+        for p in (0, 1):
+            np.testing.assert_allclose(fast.behavior(p), slow.behavior(p), atol=1e-9)
+        root, m = fast.root, fast.tree.num_roots
+        blend = {
+            RootGadget.MAXMARGIN: 0.0,
+            RootGadget.RESOLVE: 1.0,
+            RootGadget.BLEND: root.enter.max(),
+        }[gadget]
+        np.testing.assert_allclose(
+            fast.behavior(opponent)[1 : 1 + m],
+            blend * root.prior * root.enter + (1.0 - blend) * root.maxmargin,
+        )
+        entered += bool(np.any(root.enter > 0.0))
+    assert entered
