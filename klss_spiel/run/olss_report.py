@@ -68,6 +68,7 @@ def means(rows: Rows) -> list[dict[str, Any]]:
                 "greatest": max(after),
                 "paper_after": group[0]["paper_after"],
                 "seconds": sum(row["seconds"] for row in group),
+                "blueprint_seconds": sum(row["blueprint_seconds"] for row in group),
             }
         )
     return result
@@ -116,7 +117,8 @@ def table(rows: Rows, footer: Sequence[str] = ()) -> str:
     averages = means(rows)
     keys = [(row["game"], row["recipe"]) for row in averages]
     if len(set(keys)) < len(keys):
-        columns = [c for c in output.columns_of(averages) if c != "paper_after"]
+        hidden = ("paper_after", "blueprint_seconds")
+        columns = [c for c in output.columns_of(averages) if c not in hidden]
         text = output.format_table(averages, columns, {"seconds": ".0f"})
     else:
         text = _paper_table(averages)
@@ -141,8 +143,9 @@ def _paper_table(averages: Sequence[Mapping[str, Any]]) -> str:
             printed = OLSS_TABLE2[game]
             values = {row["recipe"]: printed.after.get(row["recipe"]) for row in of_game}
             lines.append({"game": game, "what": "paper", "blueprint": printed.blueprint, **values})
-        seconds = {row["recipe"]: row["seconds"] for row in of_game}
-        lines.append({"game": game, "what": "seconds", "blueprint": None, **seconds})
+        seconds = {"blueprint": of_game[0]["blueprint_seconds"]}
+        seconds |= {row["recipe"]: row["seconds"] for row in of_game}
+        lines.append({"game": game, "what": "seconds", **seconds})
     return _rounded_table(lines)
 
 
