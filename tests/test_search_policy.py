@@ -58,7 +58,7 @@ def test_with_common_knowledge_nested_search_solves_kuhn_poker():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "small", "large"), [(LEDUC, 200, 3000), (SMALL_BOARD, 10, 300)])
+@pytest.mark.parametrize(("name", "small", "large"), [(LEDUC, 200, 1500), (SMALL_BOARD, 10, 300)])
 def test_nested_search_in_larger_games_gets_less_exploitable_with_budget(name, small, large):
     tree = tree_from_game(name)
     few, many = (measured(name, MIXING, nodes, tree) for nodes in (small, large))
