@@ -30,8 +30,8 @@ CARDS = "cards"
 RANKS = "ranks"
 # Straights and flushes take five cards; below that only pairs and ranks count.
 MOST_CARDS_WITHOUT_SUITS = 4
-# Measured with the trees of two to nine million nodes: the tree, the index of its
-# infosets for both players, blueprint and best responses.
+# The tree, its index for both players, blueprints and batches of subgames: measured 290
+# at 7.6 million nodes, more in small games, whose memory is the compiler's.
 BYTES_PER_NODE = 400
 _GIGABYTE = 1e9
 
