@@ -1,7 +1,7 @@
 """The bridge to OpenSpiel: games to trees, policies both ways.
 
-The only core module that imports pyspiel, and the only walk over
-`pyspiel.State` in the package.
+The only walk over `pyspiel.State` in the package (`testing` apart, which checks
+games and not their trees).
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ def check_supported(game: Any) -> None:
     if game_type.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise ValueError(f"expected chance outcomes that can be listed, got {game}, which samples")
     if not game_type.provides_information_state_string:
+        hint = " (python_dark_chess has one)" if game_type.short_name == "dark_chess" else ""
         raise ValueError(
             f"{game} has no information state string, which is needed to tell apart what "
-            "players know (for chess with fog use python_dark_chess)"
+            f"players know{hint}"
         )
 
 

@@ -18,7 +18,7 @@ _TOLERANCE = 1e-6
 _DIGITS = 9
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class BehaviorPolicy:
     """What both players do at each of their infosets.
 
@@ -30,6 +30,9 @@ class BehaviorPolicy:
 
     tree: GameTree
     probabilities: tuple[FloatArray, FloatArray]
+
+    def __repr__(self) -> str:
+        return f"<BehaviorPolicy of {self.tree.name}>"
 
     def __post_init__(self) -> None:
         for p in PLAYERS:

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 import pyspiel
 
+from klss_spiel.openspiel import load_game
 from klss_spiel.testing_checks import CHECKS, Node, Subject, describe, parse_flags
 
 _NO_ACTION = -1  # A player's observation that follows somebody else's action.
@@ -53,7 +54,7 @@ def check_game(
     unknown = sorted(set(skip) - set(CHECKS))
     if unknown:
         raise ValueError(f"expected names of checks among {list(CHECKS)}, got {unknown}")
-    loaded = pyspiel.load_game(game) if isinstance(game, str) else game
+    loaded = load_game(game) if isinstance(game, str) else game
     dynamics = loaded.get_type().dynamics
     if dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
         raise ValueError(

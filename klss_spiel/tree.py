@@ -43,7 +43,7 @@ EMPTY_SEQUENCE = 0
 PLAYERS = (0, 1)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Infosets:
     """The infosets and sequences of one player.
 
@@ -65,6 +65,9 @@ class Infosets:
     sequence_infoset: IntArray
     sequence_action: IntArray
     labels: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Infosets: {self.num_infosets}, {len(self.decisions)} with a decision>"
 
     @property
     def num_infosets(self) -> int:
@@ -96,7 +99,7 @@ class Infosets:
         return self.sequence_action[self.sequences(infoset)]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class GameTree:
     """A finite two-player zero-sum game.
 
@@ -126,6 +129,9 @@ class GameTree:
     level_start: IntArray
     infosets: tuple[Infosets, Infosets]
     utility_offset: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"<GameTree {self.name}: {self.num_nodes} nodes>"
 
     @property
     def num_nodes(self) -> int:
@@ -206,6 +212,7 @@ class TreeBuilder:
         # Per player: (previous infoset, own action, my turn, observation) -> infoset.
         self._intern: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
         self._observation: tuple[list[Hashable], list[Hashable]] = ([], [])
+        self._labels: tuple[set[Hashable], set[Hashable]] = (set(), set())
         self._infoset_actions: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] = ([], [])
 
     def __len__(self) -> int:
@@ -267,6 +274,11 @@ class TreeBuilder:
             if infoset == NO_INFOSET:
                 infoset = len(interned)
                 interned[key] = infoset
+                if moves:
+                    # Two infosets under one label: found here, not after millions of nodes.
+                    if observation in self._labels[p]:
+                        raise ValueError(recall_error(self._name, p, str(observation)))
+                    self._labels[p].add(observation)
                 self._observation[p].append(observation)
                 self._infoset_actions[p].append(tuple(legal_actions) if moves else ())
             elif moves and self._infoset_actions[p][infoset] != tuple(legal_actions):
@@ -425,6 +437,14 @@ def check_tree(tree: GameTree, tolerance: float = 1e-9) -> None:
         _check_player(tree, p)
 
 
+def recall_error(name: str, player: int, label: str) -> str:
+    """What to say of a game in which one information state has several pasts."""
+    return (
+        f"{name} is not of perfect recall: player {player} reaches the information "
+        f"state {label!r} by different own actions or observations"
+    )
+
+
 def _check_order(tree: GameTree) -> None:
     parent = tree.parent[1:]
     starts = tree.level_start
@@ -462,10 +482,7 @@ def _check_player(tree: GameTree, p: int) -> None:
         for i in infosets.decisions:
             label = infosets.labels[i]
             if label in seen:
-                raise ValueError(
-                    f"{tree.name} is not of perfect recall: player {p} reaches the information "
-                    f"state {label!r} by different own actions or observations"
-                )
+                raise ValueError(recall_error(tree.name, p, label))
             seen.add(label)
     if np.any(infosets.parent_sequence[infoset] != tree.sequence[p]):
         raise ValueError(

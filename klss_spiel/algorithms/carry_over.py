@@ -67,11 +67,6 @@ class Kept:
     alternate: FloatArray
     reach: FloatArray
 
-    @property
-    def num_groups(self) -> int:
-        """M."""
-        return len(self.alternate)
-
 
 def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
     """[N] the order-k knowledge set of the marked nodes ([N]), without node 0 .. m."""

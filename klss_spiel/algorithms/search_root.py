@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klss_spiel.algorithms.search_game import Positions, RootPositions, SearchGame
+from klss_spiel.algorithms.search_game import RootPositions, SearchGame
 from klss_spiel.algorithms.search_tree import SearchTree
 from klss_spiel.tree import FloatArray
 
@@ -120,8 +120,3 @@ def root_arrays(alternate: FloatArray, prior: FloatArray) -> RootArrays:
         enter_regret=np.zeros(m),
         leave_regret=np.zeros(m),
     )
-
-
-def positions_like(game: SearchGame) -> Positions:
-    """An array of the game's positions, for its type and shape."""
-    return game.initial().position

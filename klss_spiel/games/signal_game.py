@@ -223,6 +223,13 @@ class SignalState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type s
 
     def _apply_action(self, action: int) -> None:
         position = self.position
+        count = len(
+            position.rules.probabilities
+            if position.outcome == _NO_OUTCOME
+            else position.rules.moves[len(position.moves)]
+        )
+        if not 0 <= action < count:
+            raise ValueError(f"expected an action from 0 to {count - 1}, got {action}")
         if position.outcome == _NO_OUTCOME:
             self.position = dataclasses.replace(position, outcome=int(action))
         else:

@@ -1,6 +1,11 @@
 """Benchmarks against OpenSpiel and other packages, as ratios measured in one run.
 
 python -m klss_spiel.run.benchmark --suite=cfr [--quick] [--json]
+
+In suite cfr, `ratio` is OpenSpiel C++'s time over the contender's, so larger is
+faster. In the others no one peer does everything, and `ratio` says how many times
+faster klss_spiel is than the contender of the row. `task` tells apart the rows of
+one game.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ class Config:
 
     Attributes:
       suites: names out of SUITES.
-      quick: about a minute a suite instead of several.
+      quick: one to four minutes a suite instead of many.
     """
 
     suites: tuple[str, ...]
@@ -41,7 +46,7 @@ def run(config: Config) -> Iterator[dict[str, Any]]:
 
 def define_flags() -> None:
     """Defines the flags of this binary."""
-    output.define_flags()
+    output.define_flags(resumes=False)
     flags.DEFINE_multi_enum(
         "suite", ["cfr"], SUITES, "What to measure; may be given several times."
     )
@@ -54,14 +59,7 @@ def main() -> None:
     output.use_double_precision()
     values = flags.FLAGS
     config = Config(tuple(values.suite), values.quick)
-    rows = []
-    try:
-        for row in run(config):
-            rows.append(row)
-    except KeyboardInterrupt:
-        logging.warning("interrupted; showing what was measured")
-    if values.output:
-        output.write_rows(values.output, rows)
+    rows = output.collect(run(config), values.output)
     output.emit(rows, values.json, output.format_table(rows, formats={"ratio": ".3g"}))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from absl import flags, logging
@@ -64,6 +64,7 @@ def run(config: Config) -> Iterator[dict[str, Any]]:
                 seconds += time.perf_counter() - start
                 done = target
                 gap = nash_conv(solver.policy(), form)
+                logging.info("%s, %d iterations: %.3g", contender.name, done, gap / 2.0)
                 yield {
                     "game": name,
                     "solver": contender.name,
@@ -75,7 +76,7 @@ def run(config: Config) -> Iterator[dict[str, Any]]:
                 }
 
 
-def plot(rows: list[dict[str, Any]], path: str) -> None:
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     """Draws exploitability against iterations and seconds, one row of panels a game."""
     try:
         from matplotlib import pyplot
@@ -105,7 +106,7 @@ def plot(rows: list[dict[str, Any]], path: str) -> None:
 
 def define_flags() -> None:
     """Defines the flags of this binary."""
-    output.define_flags()
+    output.define_flags(resumes=False)
     flags.DEFINE_multi_string("game", [], "OpenSpiel game string; may be given several times.")
     flags.DEFINE_integer("iterations", 1000, "Iterations of every solver.", lower_bound=1)
     flags.DEFINE_integer("points", 10, "How many points a curve has.", lower_bound=1)
@@ -120,18 +121,12 @@ def main() -> None:
     if not values.game:
         raise ValueError("expected at least one --game=..., got none")
     config = Config(tuple(values.game), values.iterations, values.points, values.max_nodes)
-    rows = []
-    try:
-        for row in run(config):
-            logging.info("%(solver)s, %(iterations)d iterations: %(exploitability).3g", row)
-            rows.append(row)
-    except KeyboardInterrupt:
-        logging.warning("interrupted; showing what was measured")
-    if values.output:
-        output.write_rows(values.output, rows)
+    if values.plot and not values.plot.endswith(".png"):
+        raise ValueError(f"expected a --plot file that ends in .png, got {values.plot!r}")
+    rows = output.collect(run(config), values.output)
+    output.emit(rows, values.json)
     if values.plot:
         plot(rows, values.plot)
-    output.emit(rows, values.json)
 
 
 if __name__ == "__main__":

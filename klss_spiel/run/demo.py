@@ -69,7 +69,7 @@ def run(config: Config) -> Iterator[dict[str, Any]]:
 
 def define_flags() -> None:
     """Defines the flags of this binary."""
-    output.define_flags()
+    flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
     flags.DEFINE_integer("iterations", 500, "CFR+ iterations of both solvers.", lower_bound=1)
     flags.DEFINE_string("directory", "results", "Where demo.csv and demo.json are written.")
 

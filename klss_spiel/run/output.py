@@ -43,15 +43,20 @@ _EXIT_BAD_INPUT = 1
 _EXIT_INTERRUPTED = 130
 
 
-def define_flags() -> None:
-    """Defines `--json` and `--output`, which every binary has."""
+def define_flags(resumes: bool = True) -> None:
+    """Defines `--json` and `--output`.
+
+    Args:
+      resumes: whether the binary reads finished rows back from the file, as
+        `compute_rows` does; measurements of time are made anew instead.
+    """
     flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
-    flags.DEFINE_string(
-        "output",
-        None,
-        "File (.csv or .json) that gets every row as soon as it is finished. Rows already in "
-        "it are not computed again: a run that was stopped goes on where it stood.",
+    help_text = "File (.csv or .json) that gets every row as soon as it is finished. " + (
+        "Rows already in it are not computed again: a run that was stopped goes on where it stood."
+        if resumes
+        else "It is replaced."
     )
+    flags.DEFINE_string("output", None, help_text)
 
 
 def run_binary(define: Callable[[], None], main: Callable[[], None]) -> None:
@@ -272,6 +277,21 @@ def write_rows(path: str | os.PathLike[str], rows: Sequence[Row]) -> None:
     """Writes rows to a .csv or .json file, atomically."""
     path = pathlib.Path(path)
     write_atomically(path, to_json(rows) if _suffix(path) == ".json" else to_csv(rows))
+
+
+def collect(rows: Iterable[Row], path: str | None) -> list[Row]:
+    """All rows, written to the file as they come; Ctrl-C ends them early, not in vain."""
+    if path is not None:
+        _suffix(pathlib.Path(path))  # refuses a bad name before any work is done
+    done: list[Row] = []
+    try:
+        for row in rows:
+            done.append(row)
+            if path is not None:
+                write_rows(path, done)
+    except KeyboardInterrupt:
+        logging.warning("interrupted; showing what was finished")
+    return done
 
 
 def read_rows(path: pathlib.Path) -> list[dict[str, Any]]:

@@ -131,7 +131,8 @@ def _view(state: Any, player: int) -> str:
     if moment is not None:
         from klss_spiel.games import render
 
-        return f"\n{render.text(state, player)}"
+        # The words say what a board cannot: what an umpire announced.
+        return f"\n{render.text(state, player)}\n{state.observation_string(player)}"
     if state.get_game().get_type().provides_observation_string:
         return f"\n{state.observation_string(player)}"
     return f"\n{state.information_state_string(player)}"

@@ -42,6 +42,7 @@ _QUICK_GAMES = 4
 
 # The slow contenders run on games up to this many nodes.
 _SLOW_CONTENDERS = {"openspiel_python": 60_000, "openspiel_jax": 60_000, "LiteEFG": 400_000}
+_SLOW_TO_TARGET = {"openspiel_python": 10_000, "openspiel_jax": 10_000}
 _ROUNDS = 12
 _SECONDS_PER_MEASUREMENT = 0.05
 _TARGET_NASH_CONV = 0.02
@@ -171,14 +172,19 @@ def _to_target(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any]
     form = sequence_form_from_tree(tree)
     task = f"CFR+ to nash_conv {_TARGET_NASH_CONV}"
     baseline = None
-    for contender in (contenders.OPENSPIEL_CPP, contenders.KLSS_SPIEL):
-        run = contender.start(game, tree)
-        if contender is contenders.KLSS_SPIEL:
-            contender.start(game, tree).advance(1)  # compile apart, as in the other rows
+    for contender in _CONTENDERS:
         seconds, done = 0.0, 0
-        while done == 0 or nash_conv(run.policy(), form) > _TARGET_NASH_CONV:
-            step = max(10, done // 4)
-            seconds += _seconds(lambda run=run, step=step: run.advance(step))  # type: ignore[misc]
-            done += step
+        try:
+            if tree.num_nodes > _SLOW_TO_TARGET.get(contender.name, tree.num_nodes):
+                raise contenders.Skipped(f"too slow on {tree.num_nodes} nodes")
+            contender.start(game, tree).advance(1)  # compile apart, as in the other rows
+            run = contender.start(game, tree)
+            while done == 0 or nash_conv(run.policy(), form) > _TARGET_NASH_CONV:
+                step = max(10, done // 4)
+                seconds += step * _advance_seconds(run, step)
+                done += step
+        except contenders.Skipped as skip:
+            yield _row(shown, task, contender.name, None, None, skipped=str(skip))
+            continue
         baseline = baseline or seconds
         yield _row(shown, task, contender.name, seconds, baseline, iterations=done)

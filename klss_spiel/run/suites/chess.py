@@ -319,11 +319,6 @@ def _beliefs(effort: Effort) -> Iterator[Row]:
         yield row
 
 
-def _time(work: Callable[[], int]) -> tuple[float, int]:
-    start = time.perf_counter()
-    return (nodes := work(), time.perf_counter() - start)[1], nodes
-
-
 def _trees() -> Iterator[Row]:
     """Whole trees by compiled code, against the walk over states on a shorter game."""
     for board, rules_name, walked in (("minimal4x3", "paper", 6), ("mate2", "thesis", 4)):
