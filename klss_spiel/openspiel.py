@@ -25,8 +25,8 @@ from klss_spiel.tree import (
     GameTree,
     TreeBuilder,
     assemble_tree,
-    check_tree,
 )
+from klss_spiel.tree_checks import check_tree
 
 DEFAULT_MAX_NODES = 5_000_000
 _NODES_BETWEEN_PROGRESS = 4096

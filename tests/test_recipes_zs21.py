@@ -19,7 +19,8 @@ from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.run import klss_tables
 from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
-from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL, TreeBuilder, check_tree
+from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL, TreeBuilder
+from klss_spiel.tree_checks import check_tree
 
 SMALL = klss_tables.PRESETS["zs21_table1_small"]
 CASES = st.tuples(st.integers(0, 10_000), st.sampled_from([0, 1]))

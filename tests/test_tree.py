@@ -23,8 +23,8 @@ from klss_spiel.tree import (
     TERMINAL,
     GameTree,
     TreeBuilder,
-    check_tree,
 )
+from klss_spiel.tree_checks import check_tree
 
 GAMES = [
     "kuhn_poker",

@@ -40,8 +40,8 @@ from klss_spiel.tree import (
     GameTree,
     IntArray,
     assemble_tree,
-    check_tree,
 )
+from klss_spiel.tree_checks import check_tree
 
 Indices = npt.NDArray[np.integer[Any]]
 
