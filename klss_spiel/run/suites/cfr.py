@@ -22,6 +22,7 @@ from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
 
 SUITE = "cfr"
+_ITERATION = "CFR+ iteration"
 
 _GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order={},returns_type=win_loss)"
 _LEDUC_13 = (
@@ -66,6 +67,7 @@ def rows(quick: bool) -> Iterator[dict[str, Any]]:
         start = time.perf_counter()
         tree = tree_from_game(game)
         build_seconds = time.perf_counter() - start
+        yield from _iterations(shown, game, tree)
         yield _row(
             shown,
             "build the tree",
@@ -75,7 +77,6 @@ def rows(quick: bool) -> Iterator[dict[str, Any]]:
             nodes=tree.num_nodes,
             microseconds_per_node=1e6 * build_seconds / tree.num_nodes,
         )
-        yield from _iterations(shown, game, tree)
         yield from _best_responses(shown, game, tree)
         if tree.num_nodes <= _MAX_NODES_FOR_TARGET:
             yield from _to_target(shown, game, tree)
@@ -86,7 +87,8 @@ def _row(
 ) -> dict[str, Any]:
     ratio = baseline / seconds if baseline and seconds else None
     return {
-        "suite": SUITE,
+        # One row per game and contender in the suite itself; other tasks stand apart.
+        "suite": SUITE if task == _ITERATION else f"{SUITE}/{task}",
         "game": game,
         "task": task,
         "contender": contender,
@@ -130,7 +132,7 @@ def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any
     for name, seconds in best.items():
         yield _row(
             shown,
-            "CFR+ iteration",
+            _ITERATION,
             name,
             seconds,
             baseline,
@@ -138,7 +140,7 @@ def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any
             setup_seconds=setup[name],
         )
     for name, reason in skipped.items():
-        yield _row(shown, "CFR+ iteration", name, None, None, skipped=reason)
+        yield _row(shown, _ITERATION, name, None, None, skipped=reason)
 
 
 def _chunk(run: contenders.Run) -> int:
