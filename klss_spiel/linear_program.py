@@ -30,6 +30,7 @@ import functools
 
 import highspy
 import numpy as np
+from absl import logging
 
 from klss_spiel.linear_model import LinearModel, build_model, check_length
 from klss_spiel.sequence_form import SequenceForm, Treeplex
@@ -281,11 +282,15 @@ class LinearSolver:
         # The sum turns a negative zero into zero.
         value = 0.0 - program.scale * self._highs.getObjectiveValue()
         duals = np.array(solution.row_dual)
+        columns = np.array(solution.col_value)
         if tie_break is not None:
             reduced_costs = np.array(solution.col_dual)
-            iterations += self._break_tie(program, tie_break, reduced_costs, duals)
-            solution = self._highs.getSolution()
-        columns = np.array(solution.col_value)
+            try:
+                iterations += self._break_tie(program, tie_break, reduced_costs, duals)
+                columns = np.array(self._highs.getSolution().col_value)
+            except RuntimeError as error:
+                # Rounding can empty an optimal face that is thinner than the tolerance.
+                logging.warning("kept the first optimum, ties are not broken: %s", error)
 
         behavior = clean_behavior(own, columns[: own.num_sequences], lower_bounds, fallback)
         opponent_duals = np.ones(opponent.num_sequences)

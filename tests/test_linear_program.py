@@ -8,6 +8,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from klss_spiel import linear_program
 from klss_spiel.best_response import best_response_to, nash_conv
 from klss_spiel.linear_program import (
     LinearSolver,
@@ -475,3 +476,19 @@ def test_bad_restrictions_are_refused():
         floor_bounds(form_of(KUHN).treeplexes[0], 1.5)
     with pytest.raises(ValueError, match="action 9 is never legal for player 1"):
         action_bounds(tree_of(KUHN), 1, 9, 0.1)
+
+
+def test_a_tie_break_that_fails_keeps_the_first_optimum(monkeypatch):
+    form = sequence_form_from_tree(tree_from_game("kuhn_poker"))
+    plain = linear_program.solve(form)
+    tried = []
+
+    def no_face(*arguments):
+        tried.append(arguments)
+        raise RuntimeError("infeasible")
+
+    monkeypatch.setattr(linear_program.LinearSolver, "_break_tie", no_face)
+    tie_break = linear_program.TieBreak(plan_weights=np.ones(len(plain.plan)))
+    solution = linear_program.solve(form, tie_break=tie_break)
+    assert len(tried) == 1
+    np.testing.assert_array_equal(solution.plan, plain.plan)
