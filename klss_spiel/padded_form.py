@@ -33,7 +33,7 @@ from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, IntArray
 # are merged when padding them to one shape adds fewer. In large games fewer blocks
 # are worth an eighth more cells, because they compile faster.
 _MERGE_PAYOFFS = 2048
-_MERGE_DECISIONS = 256
+_MERGE_DECISIONS = 512
 _MERGE_SHARE = 8
 
 # Cost of fetching one opponent probability, in multiplications.
