@@ -63,7 +63,7 @@ def test_first_iterations_equal_openspiels(name, plus):
             differs = np.abs(ours.last_behavior - last.probabilities[p]) > 1e-12
             assert tie_broken or not np.any(differs & ~tied)
             tie_broken |= bool(np.any(differs))
-    assert compared >= 2
+    assert compared >= (2 if name.startswith("liars_dice") else 6)
 
 
 def _matrix_game(payoff: list[list[float]]) -> SequenceForm:
@@ -111,8 +111,14 @@ def test_discounted_regrets_by_hand():
 @pytest.mark.parametrize("alternating", [False, True])
 def test_every_combination_converges(minimizer, averaging, alternating):
     form = _matrix_game([[2.0, -1.0], [-1.0, 1.0]])  # value 1/5, both play (2/5, 3/5)
-    solution = cfr.solve(form, 20_000, minimizer, averaging, alternating)
-    assert sum(best_response_values(form, solution.average)) < 0.06
+    iterations = 20_000
+    solution = cfr.solve(form, iterations, minimizer, averaging, alternating)
+    # What regret matching guarantees: payoffs span 3, two actions, two players. With
+    # alternation or prediction the rate is about 1 / iterations instead.
+    bound = 2 * 3.0 * np.sqrt(2 / iterations)
+    if alternating or minimizer is regret.PRM_PLUS:
+        bound = 1e-3
+    assert sum(best_response_values(form, solution.average)) < bound
     assert sum(best_response_values(form, cfr.solve(form, 1).average)) > 0.3
 
 
