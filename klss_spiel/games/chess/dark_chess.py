@@ -27,7 +27,8 @@ from klss_spiel.games.chess import boards, play
 from klss_spiel.games.chess.dark_chess_play import RULES, DarkChessSetup
 
 if TYPE_CHECKING:
-    from klss_spiel.games.chess.packed.tree import TreeArrays
+    from klss_spiel.progress import Progress
+    from klss_spiel.tree import GameTree
 
 _SHORT_NAME: Final = "python_dark_chess"
 _LONG_NAME: Final = "Dark chess (Fog of War) on any board; White is player 0"
@@ -60,11 +61,11 @@ class DarkChessGame(chess_adapter.ChessGame):
         description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
         super().__init__(description, setup, parameters)
 
-    def tree_arrays(self, max_nodes: int) -> TreeArrays:
+    def game_tree(self, max_nodes: int, progress: Progress | None = None) -> GameTree:
         """The whole game tree, enumerated by compiled code; see `packed.tree`."""
-        from klss_spiel.games.chess.packed import tree as chess_tree
+        from klss_spiel.games.chess.packed import tree
 
-        return chess_tree.tree_arrays(self._dark_chess_setup, max_nodes)
+        return tree.game_tree(self._dark_chess_setup, str(self), max_nodes, progress)
 
     def search_game(self, evaluator: Any = None) -> Any:
         """The game as a search sees it, on packed positions; see `packed.search_game`.
