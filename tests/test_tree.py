@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pyspiel
 import pytest
-import toy_games
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from klss_spiel.tree import (
     TreeBuilder,
 )
 from klss_spiel.tree_checks import check_tree
+from tests.helpers import toy_games
 
 GAMES = [
     "kuhn_poker",

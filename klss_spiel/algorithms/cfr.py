@@ -26,8 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
-from klss_spiel.padded_form import (
+from klss_spiel.algorithms.padded_form import (
     PaddedForm,
     PaddedPlayer,
     PaddedPlayers,
@@ -35,6 +34,7 @@ from klss_spiel.padded_form import (
     pad_form,
     payoffs,
 )
+from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
 from klss_spiel.sequence_form import SequenceForm, Treeplex, join_forms
 from klss_spiel.tree import PLAYERS, FloatArray
 

@@ -17,8 +17,8 @@ import numpy as np
 import pyspiel
 
 from klss_spiel.algorithms import cfr, regret
+from klss_spiel.algorithms.padded_form import pad_form
 from klss_spiel.openspiel import policy_from_openspiel
-from klss_spiel.padded_form import pad_form
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree

@@ -31,9 +31,9 @@ import numpy as np
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
-from klss_spiel.algorithms.recipes import parse_recipe
-from klss_spiel.algorithms.refine import Plan, refine
-from klss_spiel.algorithms.subgame_solvers import LinearProgramming, Ties
+from klss_spiel.algorithms.subgame.recipes import parse_recipe
+from klss_spiel.algorithms.subgame.refine import Plan, refine
+from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties
 from klss_spiel.best_response import best_response_to
 from klss_spiel.linear_program import TieBreak, action_bounds, equilibrium, floor_bounds, solve
 from klss_spiel.openspiel import tree_from_game

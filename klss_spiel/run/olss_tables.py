@@ -10,7 +10,7 @@ by themselves at every infoset right after the community card, each subgame on i
 own. Exploitability is the sum over both players (OpenSpiel's nash_conv), in chips.
 
 Blueprints come from OpenSpiel's external-sampling MCCFR, one per seed; in games
-whose trees deal ranks (`poker_trees`), which OpenSpiel does not know, from our CFR
+whose trees deal ranks (`rank_trees`), which OpenSpiel does not know, from our CFR
 without chance, so that there is one seed only. `blueprint_by` says which.
 
 The opponent strategies of OLSS-I are the blueprint and, for each of fold, call and
@@ -32,17 +32,22 @@ from typing import Any
 
 from absl import flags, logging
 
-from klss_spiel.algorithms.opponent_strategies import biased_strategies
-from klss_spiel.algorithms.recipes import Gadget, Margin, SubgameRecipe, parse_recipe
-from klss_spiel.algorithms.refine import Plan, infosets_after_chance, refine
-from klss_spiel.algorithms.subgame_solvers import Cfr, LinearProgramming, SubgameSolver
+from klss_spiel.algorithms.subgame.opponent_strategies import biased_strategies
+from klss_spiel.algorithms.subgame.recipes import (
+    Gadget,
+    Margin,
+    SubgameRecipe,
+    parse_recipe,
+)
+from klss_spiel.algorithms.subgame.refine import Plan, infosets_after_chance, refine
+from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, SubgameSolver
 from klss_spiel.best_response import nash_conv
+from klss_spiel.games.poker.leduc_family import ACTIONS, check_size, game_size, parse_game
+from klss_spiel.games.poker.rank_trees import poker_tree
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
 from klss_spiel.run import olss_report, output, stopped_blueprints
-from klss_spiel.run.leduc_family import ACTIONS, check_size, game_size, parse_game
 from klss_spiel.run.olss_report import OLSS_TABLE2, RECIPES
-from klss_spiel.run.poker_trees import poker_tree
 from klss_spiel.run.stopped_blueprints import MCCFR, METHODS, Blueprint
 from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
 from klss_spiel.tree import PLAYERS, GameTree

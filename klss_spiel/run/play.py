@@ -23,8 +23,8 @@ import pyspiel
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
-from klss_spiel.algorithms.search_bot import SearchBot
-from klss_spiel.algorithms.search_settings import PRESETS, parse_settings
+from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.settings import PRESETS, parse_settings
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import check_supported, load_game, turn_based
 from klss_spiel.run import output
@@ -129,7 +129,7 @@ def _view(state: Any, player: int) -> str:
     """What the player is told: a board where the game is chess, else the game's words."""
     moment = getattr(state, "moment", None)
     if moment is not None:
-        from klss_spiel.games import render
+        from klss_spiel.games.chess import render
 
         # The words say what a board cannot: what an umpire announced.
         return f"\n{render.text(state, player)}\n{state.observation_string(player)}"

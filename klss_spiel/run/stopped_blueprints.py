@@ -9,10 +9,10 @@ import pyspiel
 from absl import logging
 
 from klss_spiel.best_response import nash_conv
+from klss_spiel.games.poker.leduc_family import CARDS, PokerGame
 from klss_spiel.openspiel import infoset_states, load_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
-from klss_spiel.run.leduc_family import CARDS, PokerGame
 from klss_spiel.sequence_form import SequenceForm
 from klss_spiel.tree import GameTree
 
@@ -111,7 +111,7 @@ def _by_sampling(
 def _by_cfr(tree: GameTree, form: SequenceForm, target: float) -> Blueprint:
     # jax takes seconds to import.
     from klss_spiel.algorithms import cfr, regret
-    from klss_spiel.padded_form import pad_form
+    from klss_spiel.algorithms.padded_form import pad_form
 
     padded = pad_form(form)
     solution: cfr.Solution | None = None

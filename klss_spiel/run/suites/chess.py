@@ -18,10 +18,9 @@ from typing import Any, Final
 import pyspiel
 
 from klss_spiel import openspiel
-from klss_spiel.games import chess_boards as boards
-from klss_spiel.games import chess_position_sets as position_sets
-from klss_spiel.games import chess_positions as packed
-from klss_spiel.games import chess_rules as rules
+from klss_spiel.games.chess import boards, rules
+from klss_spiel.games.chess.packed import position_sets
+from klss_spiel.games.chess.packed import positions as packed
 
 Row = dict[str, Any]
 

@@ -24,9 +24,13 @@ import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
 from klss_spiel.algorithms.regret import PRM_PLUS
-from klss_spiel.algorithms.search import Search, search_from_start
-from klss_spiel.algorithms.search_game import OpenSpielSearchGame, SearchGame, search_game
-from klss_spiel.algorithms.search_settings import OBSCURO
+from klss_spiel.algorithms.search.openspiel_game import (
+    OpenSpielSearchGame,
+    SearchGame,
+    search_game,
+)
+from klss_spiel.algorithms.search.search import Search, search_from_start
+from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
 
 Row = dict[str, Any]

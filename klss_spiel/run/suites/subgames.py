@@ -20,11 +20,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from klss_spiel.algorithms.recipes import KLSS
-from klss_spiel.algorithms.refine import refine
-from klss_spiel.algorithms.subgame import Subgame, SubgameBuilder, build_subgame
-from klss_spiel.algorithms.subgame_solvers import LinearProgramming, sum_of_margins
-from klss_spiel.games.n_matching_pennies import n_matching_pennies_rules
+from klss_spiel.algorithms.subgame.recipes import KLSS
+from klss_spiel.algorithms.subgame.refine import refine
+from klss_spiel.algorithms.subgame.solvers import LinearProgramming, sum_of_margins
+from klss_spiel.algorithms.subgame.subgame import Subgame, SubgameBuilder, build_subgame
+from klss_spiel.games.signal.n_matching_pennies import n_matching_pennies_rules
 from klss_spiel.linear_program import LinearSolver
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.run import klss_tables

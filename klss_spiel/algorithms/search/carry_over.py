@@ -1,0 +1,312 @@
+"""The subgame of a new decision, out of the tree of the last one (Obscuro, Figure 9).
+
+The searching player now knows to be in the infoset I. Of the old tree the region I^k
+is kept (`CarryOver`): all nodes that share an infoset of either player with I, and so
+on, k - 1 times, with everything below. Its topmost nodes are the new roots, grouped
+by the opponent's infosets J; within J they are weighted by what chance and the old
+strategy of the searching player did to reach them. Subtrees keep their regrets and
+strategies; the alternate value of J is what J was worth under the old strategies,
+less the opponent's estimated gifts on the way to J.
+
+If I has too few nodes, positions are sampled from the belief; the opponent is taken to
+know everything there, and the alternate value is the evaluation, but no more than the
+player was worth in the last search (C.1).
+
+Decisions where the papers leave it open:
+
+  - A root that the old strategy does not play to is left out, unless that is true of
+    all roots that lead to I: then these alone are kept, with chance's weights.
+  - v*, what the player was worth, is the mean over the old roots under the opponent's
+    last choice at node 0 (ZS21: the value at I); infinite before the first search.
+  - In the frozen region of KLSS no leaf is expanded: the papers fold it into constants.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.algorithms.search import carry_over_kernels as kernels
+from klss_spiel.algorithms.search import equilibrium as search_equilibrium
+from klss_spiel.algorithms.search.graft import freeze, graft
+from klss_spiel.algorithms.search.openspiel_game import (
+    Belief,
+    Knowledge,
+    Positions,
+    RootPositions,
+    SearchGame,
+)
+from klss_spiel.algorithms.search.root import Roots, plant
+from klss_spiel.algorithms.search.search import Search, unplanted
+from klss_spiel.algorithms.search.settings import AlternateValue, CarryOver, SearchSettings
+from klss_spiel.algorithms.search.tree import SearchTree
+from klss_spiel.tree import PLAYERS, BoolArray, FloatArray
+
+LongArray = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Kept:
+    """The root infosets that an old tree provides. r kept nodes, m root infosets.
+
+    Attributes:
+      node: [r] topmost nodes of the region, root infoset by root infoset.
+      group: [r] their root infosets, ascending from 0.
+      probability: [r] weight within the root infoset. Where the rest is frozen, the
+        nodes that lead to I sum to 1 (D of ZS21's algorithm 12, line 16), else all do.
+      alternate: [m] alternate values, as the searching player's payoffs.
+      reach: [m] probability that the opponent plays to the root infoset.
+    """
+
+    node: LongArray
+    group: LongArray
+    probability: FloatArray
+    alternate: FloatArray
+    reach: FloatArray
+
+
+def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
+    """[N] the order-k knowledge set of the marked nodes ([N]), without node 0 .. m."""
+    real = np.ones(tree.num_nodes, dtype=np.bool_)
+    real[: 1 + tree.num_roots] = False
+    knowledge = tree.nodes.knowledge[: tree.num_nodes]
+    inside: BoolArray = own & real
+    distance = 1
+    while distance < order:
+        grown = inside.copy()
+        for p in PLAYERS:
+            grown |= np.isin(knowledge[:, p], np.unique(knowledge[inside, p])) & real
+        if np.array_equal(grown, inside):
+            break
+        inside = grown
+        distance += 1
+    return inside
+
+
+def own_nodes(tree: SearchTree, identifiers: Knowledge) -> BoolArray:
+    """[N] the nodes of the searching player's infoset with one of the identifiers."""
+    nodes, count = tree.nodes, tree.num_nodes
+    own = np.isin(nodes.knowledge[:count, tree.player], identifiers)
+    own &= nodes.player[:count] == tree.player
+    own[: 1 + tree.num_roots] = False
+    return own
+
+
+def keep(search: Search, own: BoolArray, carry_over: CarryOver) -> Kept:
+    """The root infosets of the region of the marked nodes ([N]) of a searched tree."""
+    tree = search.tree
+    player, opponent = tree.player, tree.opponent
+    nodes = tree.nodes
+    inside = region(tree, own, carry_over.order)
+    top = kernels.topmost(nodes.parent, inside, tree.num_nodes)
+    chosen = np.flatnonzero(top == np.arange(tree.num_nodes))
+
+    behavior = search.behavior(player)
+    plan = tree.treeplex(player).realization_plan(behavior)
+    weight = nodes.weight[chosen] * plan[nodes.sequence[chosen, player]]
+    holds_own = np.isin(chosen, top[own])
+    if not np.any(weight[holds_own] > 0.0):
+        # The old strategy would not be here; that the player is shows he went otherwise.
+        weight = np.where(holds_own, nodes.weight[chosen], 0.0)
+    used = weight > 0.0
+    chosen, weight, holds_own = chosen[used], weight[used], holds_own[used]
+    _, group = np.unique(nodes.knowledge[chosen, opponent], return_inverse=True)
+    by_group = np.argsort(group, kind="stable")
+    chosen, weight, group = chosen[by_group], weight[by_group], group[by_group]
+    counted = weight * holds_own[by_group] if carry_over.frozen else weight
+    probability = weight / np.bincount(group, weights=counted)[group]
+
+    values, gifts = _old_values(search)
+    sign = 1.0 if player == 0 else -1.0
+    m = int(group.max()) + 1 if len(group) else 0
+    alternate = np.bincount(group, weights=sign * values[chosen] * probability, minlength=m)
+    _, first = np.unique(group, return_index=True)
+    sequence = nodes.sequence[chosen[first], opponent]
+    if search.settings.gifts:
+        alternate = alternate - gifts[sequence]
+    their_plan = tree.treeplex(opponent).realization_plan(search.behavior(opponent))
+    return Kept(
+        node=chosen,
+        group=group.astype(np.int64),
+        probability=probability,
+        alternate=alternate.astype(np.float64),
+        reach=their_plan[sequence],
+    )
+
+
+def worth(search: Search) -> float:
+    """What the searching player expects: v* of Obscuro, between -1 and 1."""
+    tree = search.tree
+    values = search_equilibrium.node_values(tree, (search.behavior(0), search.behavior(1)))
+    chosen = search.behavior(tree.opponent)[1 : 1 + tree.num_roots]
+    if chosen.sum() <= 0.0:
+        chosen = search.root.prior
+    sign = 1.0 if tree.player == 0 else -1.0
+    return float(sign * (chosen @ values[1 : 1 + tree.num_roots]) / chosen.sum())
+
+
+def worth_at(search: Search, nodes: BoolArray) -> float:
+    """What the searching player expects at the marked nodes ([N]); infinite if unplayed.
+
+    The estimate of ZS21's Algorithm 15, line 13.
+    """
+    tree = search.tree
+    behaviors = (search.behavior(0), search.behavior(1))
+    values = search_equilibrium.node_values(tree, behaviors)
+    chosen = np.flatnonzero(nodes)
+    weight = tree.nodes.weight[chosen].copy()
+    for p in PLAYERS:
+        plan = tree.treeplex(p).realization_plan(behaviors[p])
+        weight *= plan[tree.nodes.sequence[chosen, p]]
+    if weight.sum() <= 0.0:
+        return math.inf
+    sign = 1.0 if tree.player == 0 else -1.0
+    return float(sign * (weight @ values[chosen]) / weight.sum())
+
+
+def next_search(
+    game: SearchGame,
+    settings: SearchSettings,
+    player: int,
+    old: Search | None,
+    information_state: str,
+    belief: Belief,
+    seed: int,
+) -> tuple[Search, int]:
+    """The search of a new decision, which has not begun.
+
+    Args:
+      game: the game.
+      settings: how to search.
+      player: who decides.
+      old: the player's last search, or None.
+      information_state: what the player is told now.
+      belief: everything the player reckons with, advanced to this decision.
+      seed: of the random choices.
+
+    Returns:
+      The search, and the identifier of the player's infoset in it.
+
+    Raises:
+      ValueError: neither the old tree nor the belief has a fitting position.
+    """
+    identifiers = game.infosets(player, information_state)
+    own_id = int(identifiers[0])
+    kept = None
+    present = belief.positions[:0]
+    limit = math.inf if old is None else worth(old)
+    if old is not None and settings.carry_over.order > 0:
+        own = own_nodes(old.tree, identifiers)
+        if settings.limit_at_infoset:
+            limit = worth_at(old, own)
+        if np.any(own):
+            kept = keep(old, own, settings.carry_over)
+            own_id = int(old.tree.nodes.knowledge[np.flatnonzero(own)[0], player])
+            present = old.tree.positions[np.flatnonzero(own)]
+    rng = np.random.default_rng([seed, len(present)])
+    sampled = _sample(game, belief.positions, present, settings.min_infoset_size, rng)
+    if kept is None and not len(sampled):
+        raise ValueError(f"no position of {game.name} fits {information_state!r}")
+
+    search = unplanted(game, settings, player, sampled, seed)
+    evaluation = search.evaluate(sampled)
+    informed = RootPositions(
+        position=sampled,
+        player=np.full(len(sampled), player, dtype=np.int8),
+        knowledge=game.informed(player, own_id, sampled),
+    )
+    sign = 1.0 if player == 0 else -1.0
+    alternate = np.minimum(sign * evaluation, limit)
+    reach = np.zeros(len(sampled))
+    probabilities = [np.ones(1) for _ in sampled]
+    positions, values = informed, evaluation
+    if kept is not None and old is not None:
+        alternate = np.concatenate([kept.alternate, alternate])
+        reach = np.concatenate([kept.reach, reach])
+        starts = np.flatnonzero(np.diff(kept.group)) + 1
+        probabilities = [*np.split(kept.probability, starts), *probabilities]
+        positions = _join(old.tree, kept, informed)
+        values = np.concatenate([np.zeros(len(kept.node)), evaluation])
+    roots = Roots(positions, probabilities, alternate, prior_of(reach, settings.optimistic_prior))
+    search.tree, search.root = plant(player, roots, values)
+    if kept is not None and old is not None:
+        graft(search.tree, old, kept.node, kept.group)
+        if settings.carry_over.frozen:
+            freeze(search.tree, own_id)
+    return search, own_id
+
+
+def _sample(
+    game: SearchGame,
+    positions: Positions,
+    present: Positions,
+    size: int,
+    rng: np.random.Generator,
+) -> Positions:
+    """Positions to add so that there are `size`, if there are so many."""
+    missing = size - len(present)
+    if missing <= 0:
+        return positions[:0]
+    # Of so many drawn, enough are new.
+    if len(positions) > size:
+        positions = positions[np.sort(rng.choice(len(positions), size, replace=False))]
+    known = set(game.keys(present))
+    fresh = np.array([key not in known for key in game.keys(positions)], dtype=np.bool_)
+    positions = positions[fresh]
+    if len(positions) > missing:
+        positions = positions[np.sort(rng.choice(len(positions), missing, replace=False))]
+    return positions
+
+
+def _join(tree: SearchTree, kept: Kept, informed: RootPositions) -> RootPositions:
+    """The kept roots and then the informed ones."""
+    nodes = tree.nodes
+    return RootPositions(
+        position=np.concatenate([tree.positions[kept.node], informed.position]),
+        player=np.concatenate([nodes.player[kept.node], informed.player]),
+        knowledge=np.concatenate([nodes.knowledge[kept.node].T, informed.knowledge], axis=1),
+    )
+
+
+def _old_values(search: Search) -> tuple[FloatArray, FloatArray]:
+    """[N] player 0's value of each old node, [S of the opponent] gifts on the way there.
+
+    Obscuro, C.2: expected values under both players' strategies, and the gift estimate
+    of counterfactual values, or the same for an opponent who plays a best response.
+    """
+    tree, opponent = search.tree, search.tree.opponent
+    behaviors = [search.behavior(0), search.behavior(1)]
+    if search.settings.alternate == AlternateValue.BEST_RESPONSE:
+        behaviors[opponent] = search_equilibrium.best_response_behavior(
+            tree, opponent, behaviors[tree.player], behaviors[opponent]
+        )
+    values = search_equilibrium.node_values(tree, (behaviors[0], behaviors[1]))
+    utility = search_equilibrium.policy_values(tree, opponent, (behaviors[0], behaviors[1]))
+    infosets = tree.infosets[opponent]
+    gifts: FloatArray = kernels.gifts(
+        infosets.parent_sequence,
+        infosets.first_sequence,
+        infosets.num_actions,
+        tree.num_infosets[opponent],
+        utility,
+        behaviors[opponent],
+    )
+    return values, gifts
+
+
+def prior_of(reach: FloatArray, optimistic: bool) -> FloatArray:
+    """[m] alpha(J) of Obscuro, C.3.
+
+    Args:
+      reach: [m] probability that the opponent played to each root infoset.
+      optimistic: half by `reach`, half uniform; else uniform.
+    """
+    uniform = np.full(len(reach), 1.0 / len(reach))
+    total = reach.sum()
+    if not optimistic or total <= 0.0:
+        return uniform
+    mixed: FloatArray = 0.5 * (reach / total + uniform)
+    return mixed

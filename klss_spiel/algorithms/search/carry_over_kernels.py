@@ -1,0 +1,54 @@
+"""Compiled passes over an old search tree; see `carry_over`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klss_spiel.algorithms.search.tree import ROOT_INFOSET
+from klss_spiel.kernels import kernel
+
+_ROOT_INFOSET = int(ROOT_INFOSET)
+
+
+@kernel
+def topmost(parent: Any, marked: Any, num_nodes: int) -> Any:
+    """[N] the topmost marked node at or above each node; -1 if there is none."""
+    top = np.full(num_nodes, -1, dtype=np.int64)
+    for n in range(num_nodes):
+        above = parent[n]
+        if above >= 0 and top[above] >= 0:
+            top[n] = top[above]
+        elif marked[n]:
+            top[n] = n
+    return top
+
+
+@kernel
+def gifts(
+    parent_sequence: Any,
+    first_sequence: Any,
+    num_actions: Any,
+    num_infosets: int,
+    utility: Any,
+    strategy: Any,
+) -> Any:
+    """[S] what a player has given away on the way to each sequence (Obscuro, C.2).
+
+    The sum over the choices on the way of how much less the choice was worth than the
+    infoset, in counterfactual values ([S], the player's own); the choice at node 0 is
+    none of the game's.
+    """
+    given = np.zeros(len(utility))
+    for i in range(num_infosets):
+        if i == _ROOT_INFOSET:
+            continue
+        first = first_sequence[i]
+        last = first + num_actions[i]
+        expected = 0.0
+        for s in range(first, last):
+            expected += strategy[s] * utility[s]
+        for s in range(first, last):
+            given[s] = given[parent_sequence[i]] + max(expected - utility[s], 0.0)
+    return given

@@ -1,0 +1,322 @@
+"""Compiled loops of the search: PCFR+ on a growing tree.
+
+Rows and letters as in `tree`. The readable counterpart of the iterations is
+`cfr_reference`, which takes any regret minimiser; tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klss_spiel.kernels import kernel
+from klss_spiel.tree import CHANCE
+
+# How the opponent's choice at node 0 is made up; see `root.RootGadget`.
+MAXMARGIN_ONLY = 0
+RESOLVE_ONLY = 1
+BLENDED = 2
+
+# Numba freezes globals; plain integers keep the comparisons cheap.
+_CHANCE = int(CHANCE)
+
+
+@kernel
+def iterate(
+    count: int,
+    iteration: int,
+    averaging: int,
+    pruning: bool,
+    gadget: int,
+    searcher: int,
+    num_roots: int,
+    root: Any,
+    nodes: Any,
+    families: Any,
+    num_families: int,
+    infosets_0: Any,
+    num_infosets_0: int,
+    sequences_0: Any,
+    num_sequences_0: int,
+    infosets_1: Any,
+    num_infosets_1: int,
+    sequences_1: Any,
+    num_sequences_1: int,
+) -> None:
+    """`count` iterations of PCFR+: first the searching player, then the opponent.
+
+    Args:
+      count: how many.
+      iteration: how many there were before.
+      averaging: iteration t weighs t to this power in the average.
+      pruning: leave alone infosets to which the opponent does not play (Obscuro,
+        Figure 10), else treat them as infosets where nothing was to be gained.
+      gadget: MAXMARGIN_ONLY, RESOLVE_ONLY or BLENDED.
+      searcher: the searching player.
+      num_roots: m.
+      root: `RootArrays`.
+      nodes: `NodeArrays`.
+      families: `FamilyArrays`.
+      num_families: rows of `families` in use; and so on for each player.
+      infosets_0: `InfosetArrays` of player 0.
+      num_infosets_0: rows in use.
+      sequences_0: `SequenceArrays` of player 0.
+      num_sequences_0: rows in use.
+      infosets_1: the same of player 1.
+      num_infosets_1: rows in use.
+      sequences_1: the same of player 1.
+      num_sequences_1: rows in use.
+    """
+    for step in range(count):
+        t = iteration + step + 1
+        weight = float(t) ** averaging
+        for turn in range(2):
+            player = searcher if turn == 0 else 1 - searcher
+            if player == 0:
+                _values(
+                    0, nodes, families, num_families, infosets_0, num_infosets_0,
+                    sequences_0, num_sequences_0, sequences_1, weight,
+                )  # fmt: skip
+                _regrets(infosets_0, num_infosets_0, sequences_0, t, pruning)
+                if turn == 1:
+                    _root_choice(root, sequences_0, num_roots, gadget)
+                plan_from_strategy(infosets_0, num_infosets_0, sequences_0)
+            else:
+                _values(
+                    1, nodes, families, num_families, infosets_1, num_infosets_1,
+                    sequences_1, num_sequences_1, sequences_0, weight,
+                )  # fmt: skip
+                _regrets(infosets_1, num_infosets_1, sequences_1, t, pruning)
+                if turn == 1:
+                    _root_choice(root, sequences_1, num_roots, gadget)
+                plan_from_strategy(infosets_1, num_infosets_1, sequences_1)
+
+
+@kernel
+def _values(
+    player: int,
+    nodes: Any,
+    families: Any,
+    num_families: int,
+    infosets: Any,
+    num_infosets: int,
+    own: Any,
+    num_own: int,
+    other: Any,
+    weight: float,
+) -> None:
+    """Adds the plan to the average and sums what leaves pay to each own sequence."""
+    utility, plan, average = own.utility, own.plan, own.average
+    for s in range(num_own):
+        average[s] += weight * plan[s]
+        utility[s] = own.bonus[s]
+    for i in range(num_infosets):
+        infosets.visited[i] = False
+        infosets.reach[i] = 0.0
+    leaf_payoffs(player, nodes, families, num_families, infosets, own, other)
+
+
+@kernel
+def leaf_payoffs(
+    player: int,
+    nodes: Any,
+    families: Any,
+    num_families: int,
+    infosets: Any,
+    own: Any,
+    other: Any,
+) -> None:
+    """Adds to `own.utility` what the leaves pay against the other's plan.
+
+    Families that the other player does not play to are skipped. Marks the infosets
+    that he does play to and sums his reach there.
+    """
+    sign = 1.0 if player == 0 else -1.0
+    for f in range(num_families):
+        reach = families.weight[f] * other.plan[families.sequence[f, 1 - player]]
+        if reach == 0.0:
+            continue
+        first = families.first_child[f]
+        count = families.num_children[f]
+        values = nodes.value[first : first + count]
+        mover = families.player[f]
+        if mover == player:
+            infoset = families.infoset[f]
+            infosets.visited[infoset] = True
+            infosets.reach[infoset] += reach
+            reach *= sign
+            start = infosets.first_sequence[infoset]
+            utility = own.utility[start : start + count]
+            for k in range(count):
+                utility[k] += reach * values[k]
+        else:
+            total = 0.0
+            if mover == _CHANCE:
+                chances = nodes.chance[first : first + count]
+                for k in range(count):
+                    total += chances[k] * values[k]
+            else:
+                # The children's sequences of the mover are consecutive.
+                start = nodes.sequence[first, 1 - player]
+                strategy = other.strategy[start : start + count]
+                for k in range(count):
+                    total += strategy[k] * values[k]
+            own.utility[families.sequence[f, player]] += sign * reach * total
+
+
+@kernel
+def _regrets(infosets: Any, num_infosets: int, own: Any, t: int, pruning: bool) -> None:
+    """Values bottom-up; PRM+ updates of regrets and strategies on the way."""
+    for i in range(num_infosets - 1, -1, -1):
+        visited = infosets.visited[i]
+        if pruning and not visited:
+            continue
+        first = infosets.first_sequence[i]
+        last = first + infosets.num_actions[i]
+        utility = own.utility[first:last]
+        strategy = own.strategy[first:last]
+        count = last - first
+        expected = 0.0
+        for a in range(count):
+            expected += strategy[a] * utility[a]
+        own.utility[infosets.parent_sequence[i]] += expected
+        reach = infosets.reach[i]
+        if reach > 0.0:
+            value = own.value[first:last]
+            for a in range(count):
+                value[a] = utility[a] / reach
+        if infosets.frozen[i]:
+            continue
+        regret = own.regret[first:last]
+        instant = own.instant[first:last]
+        for a in range(count):
+            instant[a] = utility[a] - expected
+        _predictive_step(regret, instant, strategy)
+        absent = own.last_absent[first:last]
+        for a in range(count):
+            if strategy[a] == 0.0:
+                absent[a] = t
+
+
+@kernel
+def _predictive_step(regret: Any, instant: Any, strategy: Any) -> None:
+    """PRM+ (Farina, Kroer and Sandholm 2021): updates `regret` and `strategy`."""
+    total = 0.0
+    count = len(regret)
+    for a in range(count):
+        new = max(regret[a] + instant[a], 0.0)
+        regret[a] = new
+        score = max(new + instant[a], 0.0)
+        strategy[a] = score
+        total += score
+    if total > 0.0:
+        for a in range(count):
+            strategy[a] /= total
+    else:
+        for a in range(count):
+            strategy[a] = 1.0 / count
+
+
+@kernel
+def _root_choice(root: Any, opponent: Any, num_roots: int, gadget: int) -> None:
+    """The opponent's regret updates and choice at node 0 (Obscuro, Figure 10)."""
+    utility = opponent.utility[1 : 1 + num_roots]
+    regret = opponent.regret[1 : 1 + num_roots]
+    instant = opponent.instant[1 : 1 + num_roots]
+    expected = 0.0
+    for j in range(num_roots):
+        # What the opponent gains over the alternate value, which is the searcher's.
+        utility[j] += root.alternate[j]
+        expected += root.maxmargin[j] * utility[j]
+        opponent.value[1 + j] = utility[j]
+    for j in range(num_roots):
+        instant[j] = utility[j] - expected
+    _predictive_step(regret, instant, root.maxmargin)
+    largest = 0.0
+    for j in range(num_roots):
+        _enter_step(root, j, utility[j])
+        largest = max(largest, root.enter[j])
+    if gadget == MAXMARGIN_ONLY:
+        largest = 0.0
+    elif gadget == RESOLVE_ONLY:
+        largest = 1.0
+    for j in range(num_roots):
+        opponent.strategy[1 + j] = (
+            largest * root.prior[j] * root.enter[j] + (1.0 - largest) * root.maxmargin[j]
+        )
+
+
+@kernel
+def _enter_step(root: Any, j: int, utility: float) -> None:
+    """PRM+ between entering (worth `utility`) and leaving (worth 0) at root infoset j."""
+    enter = root.enter[j]
+    enter_instant = (1.0 - enter) * utility
+    leave_instant = -enter * utility
+    root.enter_regret[j] = max(root.enter_regret[j] + enter_instant, 0.0)
+    root.leave_regret[j] = max(root.leave_regret[j] + leave_instant, 0.0)
+    enter_score = max(root.enter_regret[j] + enter_instant, 0.0)
+    leave_score = max(root.leave_regret[j] + leave_instant, 0.0)
+    total = enter_score + leave_score
+    # With nothing to choose between them the opponent stays out: the searching
+    # player's strategy is safe, and maxmargin goes on improving it.
+    root.enter[j] = enter_score / total if total > 0.0 else 0.0
+
+
+@kernel
+def plan_from_strategy(infosets: Any, num_infosets: int, own: Any) -> None:
+    """Sets the realization plan of the current strategy."""
+    for i in range(num_infosets):
+        first = infosets.first_sequence[i]
+        last = first + infosets.num_actions[i]
+        reach = own.plan[infosets.parent_sequence[i]]
+        strategy, plan = own.strategy[first:last], own.plan[first:last]
+        for a in range(last - first):
+            plan[a] = reach * strategy[a]
+
+
+@kernel
+def best_response(infosets: Any, num_infosets: int, own: Any, free_root: bool) -> Any:
+    """Best-response values in `own.utility`, which must hold the leaves' payoffs.
+
+    Args:
+      infosets: the player's infosets.
+      num_infosets: rows in use.
+      own: the player's sequences.
+      free_root: infoset 0 is the choice at node 0 and is left out.
+    """
+    for i in range(num_infosets - 1, 0 if free_root else -1, -1):
+        first = infosets.first_sequence[i]
+        last = first + infosets.num_actions[i]
+        best = -np.inf
+        expected = 0.0
+        for s in range(first, last):
+            best = max(best, own.utility[s])
+            expected += own.strategy[s] * own.utility[s]
+        own.utility[infosets.parent_sequence[i]] += expected if infosets.frozen[i] else best
+
+
+@kernel
+def expected_values(nodes: Any, num_nodes: int, strategy_0: Any, strategy_1: Any) -> Any:
+    """[N] player 0's expected payoff at each node when both play their strategies.
+
+    Node 0 gets 0: the choice made there need not be a distribution.
+    """
+    values = np.empty(num_nodes)
+    for n in range(num_nodes - 1, -1, -1):
+        first = nodes.first_child[n]
+        if first < 0:
+            values[n] = nodes.value[n]
+            continue
+        mover = nodes.player[n]
+        total = 0.0
+        for child in range(first, first + nodes.num_children[n]):
+            if mover == _CHANCE:
+                total += nodes.chance[child] * values[child]
+            elif mover == 0:
+                total += strategy_0[nodes.sequence[child, 0]] * values[child]
+            else:
+                total += strategy_1[nodes.sequence[child, 1]] * values[child]
+        values[n] = total
+    values[0] = 0.0
+    return values

@@ -1,0 +1,184 @@
+"""Moving subtrees of one search tree below the roots of another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.algorithms.search import carry_over_kernels
+from klss_spiel.algorithms.search import cfr_kernels as search_kernels
+from klss_spiel.algorithms.search.arrays import grown
+from klss_spiel.algorithms.search.search import Search
+from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, TERMINAL, IntArray
+
+LongArray = npt.NDArray[np.int64]
+
+# What an infoset's sequences keep; averages and bonuses belong to one search only.
+_KEPT_COLUMNS = ("action", "regret", "instant", "value", "picks", "sum", "squares")
+
+
+def graft(tree: SearchTree, old: Search, roots: LongArray, group: LongArray) -> None:
+    """Copies everything below some nodes of an old tree, with regrets and strategies.
+
+    Args:
+      tree: a tree of roots only, the first of which stand for `roots`.
+      old: a search whose tree they come from; its strategies are the ones it plays.
+      roots: [r] nodes of the old tree, none below another.
+      group: [r] the root infoset of the new tree each belongs to.
+    """
+    source = old.tree
+    m = tree.num_roots
+    marked = np.zeros(source.num_nodes, dtype=np.bool_)
+    marked[roots] = True
+    top = carry_over_kernels.topmost(source.nodes.parent, marked, source.num_nodes)
+    rank = np.full(source.num_nodes, -1, dtype=np.int64)
+    rank[roots] = np.arange(len(roots))
+    below = np.flatnonzero((top >= 0) & ~marked)
+    number = np.full(source.num_nodes + 1, UNEXPANDED, dtype=np.int64)
+    number[roots] = 1 + m + np.arange(len(roots))
+    number[below] = tree.num_nodes + np.arange(len(below))
+    # Old rows and new rows of the same nodes, parents before children.
+    rows = np.concatenate([roots, below])
+    root_of = rank[top[rows]]
+
+    sequence_maps = _copy_infosets(tree, old, rows, group[root_of])
+    tree.add_nodes(len(below))
+    nodes, before = tree.nodes, source.nodes
+    new = number[rows]
+    lower, old_lower = new[len(roots) :], below
+    lower_root = root_of[len(roots) :]
+    nodes.parent[lower] = number[before.parent[old_lower]]
+    scale = nodes.weight[new[: len(roots)]] / before.weight[roots]
+    nodes.weight[lower] = before.weight[old_lower] * scale[lower_root]
+    nodes.depth[lower] = before.depth[old_lower] - before.depth[roots][lower_root]
+    for name in ("action", "player", "chance", "knowledge"):
+        getattr(nodes, name)[lower] = getattr(before, name)[old_lower]
+    for name in ("num_children", "value", "evaluation", "forcing"):
+        getattr(nodes, name)[new] = getattr(before, name)[rows]
+    tree.positions[lower] = source.positions[old_lower]
+    expanded = before.first_child[rows] >= 0
+    nodes.first_child[new] = np.where(
+        expanded, number[np.where(expanded, before.first_child[rows], -1)], UNEXPANDED
+    )
+    tops = {tree.player: np.zeros(len(rows), dtype=np.int32), tree.opponent: 1 + group[root_of]}
+    for p in PLAYERS:
+        mapped = sequence_maps[p].sequence[before.sequence[rows, p]]
+        nodes.sequence[new, p] = np.where(mapped == EMPTY_SEQUENCE, tops[p], mapped)
+        movers = expanded & (before.player[rows] == p)
+        nodes.infoset[new[movers]] = sequence_maps[p].infoset[before.infoset[rows[movers]]]
+    _copy_families(tree, source, number, top)
+    unfinished = nodes.player[: tree.num_nodes] != TERMINAL
+    tree.num_leaves = int(np.sum(unfinished & (nodes.first_child[: tree.num_nodes] < 0)))
+    for p in PLAYERS:
+        search_kernels.plan_from_strategy(tree.infosets[p], tree.num_infosets[p], tree.sequences[p])
+
+
+class _Numbers:
+    """New numbers of a player's old infosets and sequences; 0 for sequences left behind."""
+
+    def __init__(self, num_infosets: int, num_sequences: int) -> None:
+        self.infoset: IntArray = np.full(num_infosets, NO_INFOSET, dtype=np.int32)
+        self.sequence: IntArray = np.full(num_sequences, EMPTY_SEQUENCE, dtype=np.int32)
+
+
+def _copy_infosets(
+    tree: SearchTree, old: Search, rows: LongArray, group: LongArray
+) -> tuple[_Numbers, _Numbers]:
+    """Copies the infosets of the expanded nodes among `rows` (in root infosets `group`)."""
+    first, second = (_copy_infosets_of(tree, old, rows, group, p) for p in PLAYERS)
+    return first, second
+
+
+def _copy_infosets_of(
+    tree: SearchTree, old: Search, rows: LongArray, group: LongArray, p: int
+) -> _Numbers:
+    source = old.tree
+    numbers = _Numbers(source.num_infosets[p], source.num_sequences[p])
+    nodes = source.nodes
+    movers = (nodes.player[rows] == p) & (nodes.first_child[rows] >= 0)
+    group_of = np.zeros(source.num_infosets[p], dtype=np.int32)
+    group_of[nodes.infoset[rows[movers]]] = group[movers]
+    chosen = np.unique(nodes.infoset[rows[movers]])
+    start, first = tree.num_infosets[p], tree.num_sequences[p]
+    count = source.infosets[p].num_actions[chosen]
+    offset = np.cumsum(count) - count
+    old_sequences = (
+        np.repeat(source.infosets[p].first_sequence[chosen] - offset, count)
+        + np.arange(int(count.sum()))
+    ).astype(np.int64)
+    numbers.infoset[chosen] = start + np.arange(len(chosen))
+    numbers.sequence[old_sequences] = first + np.arange(len(old_sequences))
+
+    tree.infosets[p] = infosets = grown(tree.infosets[p], start + len(chosen))
+    tree.sequences[p] = sequences = grown(tree.sequences[p], first + len(old_sequences))
+    tree.num_infosets[p] += len(chosen)
+    tree.num_sequences[p] += len(old_sequences)
+    new = slice(start, start + len(chosen))
+    own = slice(first, first + len(old_sequences))
+    parent = numbers.sequence[source.infosets[p].parent_sequence[chosen]]
+    top = 1 + group_of[chosen] if p == tree.opponent else np.zeros_like(parent)
+    infosets.parent_sequence[new] = np.where(parent == EMPTY_SEQUENCE, top, parent)
+    infosets.first_sequence[new] = first + offset
+    infosets.num_actions[new] = count
+    infosets.knowledge[new] = source.infosets[p].knowledge[chosen]
+    infosets.reach[new] = 0.0
+    infosets.visits[new] = source.infosets[p].visits[chosen]
+    infosets.visited[new] = False
+    infosets.frozen[new] = False
+    for name, column in sequences._asdict().items():
+        kept = name in _KEPT_COLUMNS
+        column[own] = getattr(source.sequences[p], name)[old_sequences] if kept else 0
+    sequences.infoset[own] = numbers.infoset[source.sequences[p].infoset[old_sequences]]
+    sequences.strategy[own] = old.behavior(p)[old_sequences]
+    known = infosets.knowledge[new].tolist()
+    tree.infoset_of_knowledge[p].update(zip(known, range(start, new.stop), strict=True))
+    return numbers
+
+
+def _copy_families(tree: SearchTree, source: SearchTree, number: LongArray, top: Any) -> None:
+    before = source.families
+    kept = np.flatnonzero(top[before.node[: source.num_families]] >= 0)
+    start = tree.num_families
+    tree.families = families = grown(tree.families, start + len(kept))
+    tree.num_families += len(kept)
+    new = slice(start, tree.num_families)
+    node = number[before.node[kept]]
+    families.node[new] = node
+    families.player[new] = before.player[kept]
+    families.first_child[new] = tree.nodes.first_child[node]
+    families.num_children[new] = before.num_children[kept]
+    families.infoset[new] = tree.nodes.infoset[node]
+    families.sequence[new] = tree.nodes.sequence[node]
+    families.weight[new] = tree.nodes.weight[node]
+
+
+def freeze(tree: SearchTree, own_id: int) -> None:
+    """Fixes the searching player's strategy at infosets that do not descend from his own.
+
+    Leaves below roots outside the own infoset are taken out of the tree's growth.
+
+    Args:
+      tree: a tree that has just been grafted.
+      own_id: identifier of the searching player's infoset.
+    """
+    player = tree.player
+    infosets, sequences = tree.infosets[player], tree.sequences[player]
+    own = tree.infoset_of(player, own_id)
+    free = np.zeros(tree.num_infosets[player], dtype=np.bool_)
+    for i in range(tree.num_infosets[player]):
+        parent = int(infosets.parent_sequence[i])
+        follows = parent != EMPTY_SEQUENCE and free[sequences.infoset[parent]]
+        free[i] = i == own or follows
+    infosets.frozen[: len(free)] = ~free
+    nodes, count = tree.nodes, tree.num_nodes
+    outside = np.zeros(count, dtype=np.bool_)
+    roots = np.flatnonzero(nodes.depth[:count] == 0)
+    outside[roots] = nodes.knowledge[roots, player] != np.uint64(own_id)
+    top = carry_over_kernels.topmost(nodes.parent, outside, count)
+    closed = (top >= 0) & (nodes.first_child[:count] == UNEXPANDED)
+    closed &= nodes.player[:count] != TERMINAL
+    nodes.first_child[np.flatnonzero(closed)] = PENDING
+    tree.num_leaves -= int(np.sum(closed))

@@ -1,0 +1,374 @@
+"""What a search needs to know of a game, and how any OpenSpiel game provides it.
+
+A `SearchGame` works on batches of *positions*: arrays whose first axis counts
+positions and whose elements only the game itself understands (objects for
+OpenSpiel's states, words of packed boards for a compiled game). What a player knows
+is an identifier: two histories with the same `knowledge` of a player are in the
+same infoset of that player, at every node and not only where the player moves.
+
+A game that can be searched faster than through its states says so by a method
+`search_game(evaluator)` on the `pyspiel.Game`, which returns a `SearchGame`, or None if
+its parameters leave no other way than through the states; `search_game` below asks for
+it.
+
+Letters: n positions given, c children of all of them together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.openspiel import check_supported, load_game, turn_based
+from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL, BoolArray, FloatArray, IntArray
+
+Positions = npt.NDArray[Any]
+Knowledge = npt.NDArray[np.uint64]
+Players = npt.NDArray[np.int8]
+
+# Player 0's expected payoff at each position, between -1 and 1: [n] -> [n].
+LeafEvaluator = Callable[[Positions], FloatArray]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Children:
+    """The children of several positions, one position's after another's.
+
+    Attributes:
+      count: [n] number of children of each position.
+      action: [c] OpenSpiel action, ascending within a position.
+      chance: [c] probability of the edge if chance moved, else 1.
+      player: [c] who moves at the child: 0, 1, CHANCE or TERMINAL.
+      knowledge: [2, c] what each player knows at the child.
+      utility: [c] player 0's payoff between -1 and 1 at terminal children, else 0.
+      position: [c] the positions themselves.
+      forcing: [c] whether the move should be looked at before quiet ones.
+    """
+
+    count: IntArray
+    action: IntArray
+    chance: FloatArray
+    player: Players
+    knowledge: Knowledge
+    utility: FloatArray
+    position: Positions
+    forcing: BoolArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RootPositions:
+    """Positions a tree may start from.
+
+    Attributes:
+      position: [n].
+      player: [n] who moves.
+      knowledge: [2, n] what each player knows.
+    """
+
+    position: Positions
+    player: Players
+    knowledge: Knowledge
+
+
+class Belief(Protocol):
+    """Every position a player has to reckon with, from his own observations only."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether no consistent position is missing."""
+
+    @property
+    def positions(self) -> Positions:
+        """[n] the positions."""
+
+    def advance(self, action: int | None, information_state: str) -> None:
+        """Moves on to the player's next decision.
+
+        Args:
+          action: the own action taken at the last decision; None before the first.
+          information_state: what the player is told now, being to move.
+        """
+
+    def copy(self) -> Belief:
+        """A belief that can be advanced on its own."""
+
+
+@runtime_checkable
+class SearchGame(Protocol):
+    """A two-player zero-sum game, seen by a search. Letters as above."""
+
+    @property
+    def name(self) -> str:
+        """For reports and errors."""
+
+    @property
+    def utility_scale(self) -> float:
+        """Payoffs of the search times this, plus the offset, are the game's own."""
+
+    @property
+    def utility_offset(self) -> float:
+        """Half the constant sum of both players' payoffs."""
+
+    def initial(self) -> RootPositions:
+        """The start of the game, n = 1."""
+
+    def expand(self, positions: Positions, knowledge: Knowledge) -> Children:
+        """All children of positions ([n], not terminal) at which players know [2, n]."""
+
+    def evaluate(self, positions: Positions) -> FloatArray:
+        """[n] the evaluator's values; see `LeafEvaluator`."""
+
+    def infosets(self, player: int, information_state: str) -> Knowledge:
+        """Every identifier under which `expand` may have reported a decision infoset.
+
+        At least one; the first serves for positions that a tree does not contain.
+        """
+
+    def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
+        """[2, n] knowledge at positions of which the opponent of `player` knows all.
+
+        Args:
+          player: knows only the infoset `own`.
+          own: an identifier from `infosets` or `expand`.
+          positions: [n].
+        """
+
+    def keys(self, positions: Positions) -> Sequence[Hashable]:
+        """[n] equal for positions that are the same."""
+
+    def belief(self, player: int) -> Belief:
+        """What the player has to reckon with before the game starts."""
+
+
+def zero_evaluator(positions: Positions) -> FloatArray:
+    """Every unfinished game is even: the lowest rung of evaluators."""
+    return np.zeros(len(positions))
+
+
+def rollout_evaluator(
+    rollouts: int = 1, seed: int = 0, scale: float | None = None
+) -> LeafEvaluator:
+    """Mean payoff of playing OpenSpiel states to the end at random.
+
+    Args:
+      rollouts: games per position.
+      seed: a position's value depends on this and on its history, not on what else
+        was evaluated before.
+      scale: largest payoff; the game's own largest utility unless given.
+    """
+
+    def evaluate(positions: Positions) -> FloatArray:
+        values = np.empty(len(positions))
+        for i, state in enumerate(positions):
+            game = state.get_game()
+            largest = scale or _largest_utility(game)
+            rng = np.random.default_rng([seed, *(a % 2**32 for a in state.history())])
+            total = 0.0
+            for _ in range(rollouts):
+                playout = state.clone()
+                while not playout.is_terminal():
+                    if playout.is_chance_node():
+                        actions, weights = zip(*playout.chance_outcomes(), strict=True)
+                        action = actions[rng.choice(len(actions), p=np.array(weights))]
+                    else:
+                        legal = playout.legal_actions()
+                        action = legal[rng.integers(len(legal))]
+                    playout.apply_action(action)
+                total += playout.returns()[0]
+            values[i] = np.clip((total / rollouts - _offset(game)) / largest, -1.0, 1.0)
+        return values
+
+    return evaluate
+
+
+def search_game(game: Any, evaluator: LeafEvaluator | None = None) -> SearchGame:
+    """The fastest `SearchGame` of an OpenSpiel game.
+
+    Args:
+      game: a `pyspiel.Game` or a game string.
+      evaluator: values of unfinished positions; None for the game's own, which is
+        zero unless the game brings a better one.
+    """
+    if isinstance(game, str):
+        game = load_game(game)
+    make = getattr(game, "search_game", None)
+    made = None if make is None else make(evaluator)
+    if made is not None:
+        if not isinstance(made, SearchGame):
+            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {made!r}")
+        return made
+    return OpenSpielSearchGame(game, evaluator or zero_evaluator)
+
+
+class OpenSpielSearchGame:
+    """Any OpenSpiel game of two players, through its state interface.
+
+    Knowledge is interned: what a player knew before, the own action if one was
+    taken, whether it is the player's turn, and the information state string. A
+    player who neither moved nor moves and is told nothing new stays in the infoset.
+    Mutable: the table of what was seen grows.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        evaluator: LeafEvaluator = zero_evaluator,
+        belief_limit: int = 100_000,
+        sample_belief: bool = False,
+    ) -> None:
+        """Makes a game searchable.
+
+        Args:
+          game: a `pyspiel.Game` or a game string.
+          evaluator: values of unfinished positions.
+          belief_limit: most histories a belief may hold.
+          sample_belief: past the limit keep a sample instead of raising an error.
+        """
+        if isinstance(game, str):
+            game = load_game(game)
+        check_supported(game)
+        self.game = turn_based(game)
+        self._evaluator = evaluator
+        self._belief_limit = belief_limit
+        self._sample_belief = sample_belief
+        self.utility_offset = _offset(self.game)
+        self.utility_scale = _largest_utility(self.game)
+        self._intern: dict[Hashable, int] = {}
+        self._told: list[str] = []
+        self._decisions: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
+
+    @property
+    def name(self) -> str:
+        """OpenSpiel's name with parameters."""
+        return str(self.game)
+
+    def initial(self) -> RootPositions:
+        """The start of the game."""
+        state = self.game.new_initial_state()
+        player = int(state.current_player())
+        knowledge = [
+            [self._identify(p, None, NO_ACTION, player == p, state.information_state_string(p))]
+            for p in PLAYERS
+        ]
+        return RootPositions(
+            position=_array_of([state]),
+            player=np.array([player], dtype=np.int8),
+            knowledge=np.array(knowledge, dtype=np.uint64),
+        )
+
+    def expand(self, positions: Positions, knowledge: Knowledge) -> Children:
+        """All children of the given states."""
+        count, action, chance, player, utility = [], [], [], [], []
+        known: tuple[list[int], list[int]] = ([], [])
+        states: list[Any] = []
+        for i, state in enumerate(positions):
+            mover = int(state.current_player())
+            if mover == CHANCE:
+                outcomes = state.chance_outcomes()
+            else:
+                outcomes = [(a, 1.0) for a in state.legal_actions()]
+            count.append(len(outcomes))
+            before = (int(knowledge[0, i]), int(knowledge[1, i]))
+            for a, q in outcomes:
+                child = state.child(a)
+                to_move = int(child.current_player())
+                states.append(child)
+                action.append(a)
+                chance.append(q)
+                player.append(to_move)
+                if to_move == TERMINAL:
+                    own = child.returns()[0]
+                    utility.append((own - self.utility_offset) / self.utility_scale)
+                else:
+                    utility.append(0.0)
+                for p in PLAYERS:
+                    known[p].append(self._step(p, before[p], mover, a, to_move, child))
+        return Children(
+            count=np.array(count, dtype=np.int32),
+            action=np.array(action, dtype=np.int32),
+            chance=np.array(chance),
+            player=np.array(player, dtype=np.int8),
+            knowledge=np.array(known, dtype=np.uint64),
+            utility=np.array(utility),
+            position=_array_of(states),
+            forcing=np.zeros(len(states), dtype=np.bool_),
+        )
+
+    def evaluate(self, positions: Positions) -> FloatArray:
+        """[n] the evaluator's values."""
+        return self._evaluator(positions)
+
+    def infosets(self, player: int, information_state: str) -> Knowledge:
+        """Identifiers of the decision infosets with this information state string."""
+        found = self._decisions[player].get(information_state)
+        if found is None:
+            found = [self._identify(player, None, NO_ACTION, True, information_state)]
+        return np.array(found, dtype=np.uint64)
+
+    def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
+        """[2, n] knowledge at states of which the opponent knows the whole history."""
+        opponent = 1 - player
+        known = np.empty((2, len(positions)), dtype=np.uint64)
+        known[player] = own
+        for i, state in enumerate(positions):
+            told = state.information_state_string(opponent)
+            # A key that no chain of observations can produce: the history itself.
+            key = ("informed", opponent, tuple(state.history()))
+            known[opponent, i] = self._add(opponent, key, False, told)
+        return known
+
+    def keys(self, positions: Positions) -> Sequence[Hashable]:
+        """[n] the histories of the given states."""
+        return [tuple(state.history()) for state in positions]
+
+    def belief(self, player: int) -> Belief:
+        """Every history the player cannot rule out."""
+        from klss_spiel.algorithms.search.history_belief import HistoryBelief
+
+        return HistoryBelief(
+            self.game, player, limit=self._belief_limit, sample=self._sample_belief
+        )
+
+    def _step(self, p: int, before: int, mover: int, action: int, to_move: int, child: Any) -> int:
+        """What player p knows after an action."""
+        moved, moves = mover == p, to_move == p
+        told = child.information_state_string(p)
+        if not moved and not moves and self._told[before] == told:
+            return before
+        return self._identify(p, before, action if moved else NO_ACTION, moves, told)
+
+    def _identify(self, p: int, before: int | None, action: int, moves: bool, told: str) -> int:
+        return self._add(p, (p, before, action, moves, told), moves, told)
+
+    def _add(self, p: int, key: Hashable, moves: bool, told: str) -> int:
+        number = self._intern.get(key)
+        if number is None:
+            number = len(self._told)
+            self._intern[key] = number
+            self._told.append(told)
+            if moves:
+                self._decisions[p].setdefault(told, []).append(number)
+        return number
+
+
+def _array_of(states: list[Any]) -> Positions:
+    """An array of objects; numpy would otherwise try to look inside them."""
+    positions = np.empty(len(states), dtype=object)
+    positions[:] = states
+    return positions
+
+
+def _offset(game: Any) -> float:
+    total = game.utility_sum()
+    return 0.0 if total is None else 0.5 * float(total)
+
+
+def _largest_utility(game: Any) -> float:
+    """The largest distance of a payoff from an even game; 1 if the game has none."""
+    offset = _offset(game)
+    largest = max(game.max_utility() - offset, offset - game.min_utility())
+    return float(largest) if largest > 0.0 else 1.0

@@ -1,0 +1,331 @@
+"""A player who searches at every decision, and what the search reports.
+
+The player is told information states and nothing else. Each decision continues from
+the tree of the last one (`carry_over`); the random numbers of a decision depend on
+the seed and on the information state only, so with a budget of nodes or iterations
+the same observations always lead to the same probabilities.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from klss_spiel.algorithms.search import equilibrium as search_equilibrium
+from klss_spiel.algorithms.search.carry_over import next_search, worth
+from klss_spiel.algorithms.search.openspiel_game import Belief, SearchGame
+from klss_spiel.algorithms.search.root import RootGadget
+from klss_spiel.algorithms.search.search import Information, Search, search_from_start
+from klss_spiel.algorithms.search.settings import SearchSettings
+from klss_spiel.budget import Budget
+from klss_spiel.tree import NO_INFOSET, PLAYERS, FloatArray, IntArray
+
+NO_GADGET = "none"
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchReport:
+    """What a search did for one decision.
+
+    Attributes:
+      forced: there was one legal action, and no search.
+      iterations: of the equilibrium algorithm.
+      nodes: size of the tree, root layers included.
+      new_nodes: nodes added by this search.
+      infosets: decision infosets of both players in the tree.
+      depth: moves from the roots to the deepest node.
+      belief_size: positions that fit what the player knows.
+      belief_complete: whether these are all of them.
+      roots: root infosets of the opponent.
+      gadget: "none" when there was one root, else "maxmargin" or "resolve".
+      enter: largest probability with which the opponent enters in resolve.
+      value: what the player expects, in the game's own payoffs.
+      nash_gap: what both players together could gain by deviating on this tree.
+      support: number of actions that may be played.
+      seconds: in all.
+      expanding: share of `seconds` spent choosing leaves and making children.
+      evaluating: share spent in the evaluator.
+      solving: share spent on the equilibrium.
+      degraded: what went wrong or was missing, in words.
+    """
+
+    forced: bool = False
+    iterations: int = 0
+    nodes: int = 0
+    new_nodes: int = 0
+    infosets: int = 0
+    depth: int = 0
+    belief_size: int = 0
+    belief_complete: bool = True
+    roots: int = 0
+    gadget: str = NO_GADGET
+    enter: float = 0.0
+    value: float = 0.0
+    nash_gap: float = 0.0
+    support: int = 1
+    seconds: float = 0.0
+    expanding: float = 0.0
+    evaluating: float = 0.0
+    solving: float = 0.0
+    degraded: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """The report as a JSON object."""
+        return json.dumps(dataclasses.asdict(self))
+
+    def __str__(self) -> str:
+        if self.forced:
+            return "one legal action"
+        text = (
+            f"value {self.value:+.3f}, gap {self.nash_gap:.4f}, {self.nodes} nodes "
+            f"({self.new_nodes} new), depth {self.depth}, {self.iterations} iterations, "
+            f"belief {self.belief_size}{'' if self.belief_complete else '+'}, "
+            f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s"
+        )
+        return f"{text}; {'; '.join(self.degraded)}" if self.degraded else text
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Decision:
+    """What to play.
+
+    Attributes:
+      actions: the legal actions.
+      probabilities: [number of actions] with which to play them.
+      report: how that was found.
+    """
+
+    actions: tuple[int, ...]
+    probabilities: FloatArray
+    report: SearchReport
+
+    def sample(self, rng: np.random.Generator) -> int:
+        """An action."""
+        return int(self.actions[rng.choice(len(self.actions), p=self.probabilities)])
+
+
+class SearchPlayer:
+    """Decides for one player, from one information state to the next. Mutable.
+
+    Attributes:
+      game: the game.
+      player: for whom.
+      settings: how to search.
+      budget: of every search.
+      seed: of the random choices.
+    """
+
+    def __init__(
+        self,
+        game: SearchGame,
+        player: int,
+        settings: SearchSettings,
+        budget: Budget,
+        seed: int = 0,
+    ) -> None:
+        if player not in PLAYERS:
+            raise ValueError(f"expected player 0 or 1, got {player}")
+        self.game = game
+        self.player = player
+        self.settings = settings
+        self.budget = budget
+        self.seed = seed
+        # The search before the first decision; the same in every game.
+        self._opening: Search | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets the game that was played; the search of the opening is kept."""
+        # The search of the last decision, and that of one still to be acted on.
+        self._search: Search | None = None
+        self._pending: Search | None = None
+        # Decisions so far: what was told and what was done about it.
+        self._told: list[str] = []
+        self._taken: list[int] = []
+        # The belief, and what it has been told so far.
+        self._belief: Belief | None = None
+        self._believed: list[str] = []
+
+    def fork(self) -> SearchPlayer:
+        """A player who will go on from here on its own."""
+        other = copy.copy(self)
+        other._belief = self._belief.copy() if self._belief is not None else None
+        other._told = list(self._told)
+        other._taken = list(self._taken)
+        other._believed = list(self._believed)
+        return other
+
+    def share_opening(self, other: SearchPlayer) -> None:
+        """Takes over the search of the opening of a fork, if there was one."""
+        self._opening = other._opening
+
+    @property
+    def search(self) -> Search | None:
+        """The last search, for a look at its tree."""
+        return self._search if self._pending is None else self._pending
+
+    def took(self, information_state: str, action: int) -> None:
+        """Notes what the player did."""
+        self._told.append(information_state)
+        self._taken.append(action)
+        if self._pending is not None:
+            self._search, self._pending = self._pending, None
+
+    def decide(self, information_state: str, legal_actions: Sequence[int]) -> Decision:
+        """Searches, and says what to play; `took` must follow.
+
+        Asked again before that, it says the same again (with a budget that is not of
+        time).
+
+        Args:
+          information_state: what the player has been told, being to move.
+          legal_actions: the player's actions, as OpenSpiel lists them.
+
+        Raises:
+          ValueError: no actions, or a belief past its limit.
+        """
+        actions = tuple(int(a) for a in legal_actions)
+        self._pending = None
+        if not actions:
+            raise ValueError("expected at least one legal action, got none")
+        if len(actions) == 1:
+            return Decision(actions, np.ones(1), SearchReport(forced=True))
+        belief = self._advance_belief(information_state)
+        search, own_id = self._next_search(information_state, belief)
+        if self.settings.information_scale < np.inf:
+            weight = len(belief.positions) / self.settings.information_scale
+            search.information = Information(own_id, weight)
+        search.run(self.budget)
+        self._pending = search
+        return self._decision(search, own_id, actions, belief)
+
+    def _advance_belief(self, information_state: str) -> Belief:
+        told = [*self._told, information_state]
+        known = len(self._believed)
+        if self._belief is None or self._believed != told[:known]:
+            self._belief, self._believed = self.game.belief(self.player), []
+        for decision in range(len(self._believed), len(told)):
+            action = self._taken[decision - 1] if decision else None
+            self._belief.advance(action, told[decision])
+            self._believed.append(told[decision])
+        return self._belief
+
+    def _next_search(self, information_state: str, belief: Belief) -> tuple[Search, int]:
+        game, settings = self.game, self.settings
+        seed = _seed(self.seed, self.player, information_state)
+        old = self._search
+        if old is None:
+            start = game.initial()
+            own_id = start.knowledge[self.player, 0]
+            if start.player[0] == self.player and np.isin(
+                own_id, game.infosets(self.player, information_state)
+            ):
+                return search_from_start(game, settings, self.player, seed), int(own_id)
+            if settings.opening_search and settings.carry_over.order > 0:
+                old = self._search_opening()
+        return next_search(game, settings, self.player, old, information_state, belief, seed)
+
+    def _search_opening(self) -> Search:
+        if self._opening is None:
+            seed = _seed(self.seed, self.player, "")
+            opening = search_from_start(self.game, self.settings, self.player, seed)
+            opening.run(self.budget)
+            self._opening = opening
+        return self._opening
+
+    def _decision(
+        self, search: Search, own_id: int, actions: tuple[int, ...], belief: Belief
+    ) -> Decision:
+        tree = search.tree
+        degraded = [f"{what} ({n}x)" for what, n in search.effort.faults.items()]
+        if not belief.complete:
+            degraded.append("belief incomplete")
+        infoset = tree.infoset_of(self.player, own_id)
+        if infoset == NO_INFOSET:
+            probabilities = np.full(len(actions), 1.0 / len(actions))
+            degraded.append("own infoset never expanded; playing uniformly")
+        else:
+            probabilities = play_probabilities(search, infoset)
+            first = int(tree.infosets[self.player].first_sequence[infoset])
+            known = tree.sequences[self.player].action[first : first + len(probabilities)]
+            _check_actions(known, actions)
+        scale, offset = self.game.utility_scale, self.game.utility_offset
+        gap = search_equilibrium.nash_gap(tree, search.root, search.gadget)
+        effort = search.effort
+        report = SearchReport(
+            iterations=effort.iterations,
+            nodes=tree.num_nodes,
+            new_nodes=effort.new_nodes,
+            infosets=sum(tree.num_infosets) - 1,
+            depth=int(tree.nodes.depth[: tree.num_nodes].max()),
+            belief_size=len(belief.positions),
+            belief_complete=belief.complete,
+            roots=tree.num_roots,
+            gadget=gadget_in_use(search),
+            enter=float(search.root.enter.max()),
+            value=scale * worth(search) + offset,
+            nash_gap=scale * max(gap, 0.0),
+            support=int(np.sum(probabilities > 0.0)),
+            seconds=effort.seconds,
+            expanding=effort.expanding,
+            evaluating=effort.evaluating,
+            solving=effort.solving,
+            degraded=tuple(degraded),
+        )
+        return Decision(actions, probabilities, report)
+
+
+def gadget_in_use(search: Search) -> str:
+    """Which gadget game the last strategies belong to."""
+    if search.tree.num_roots == 1:
+        return NO_GADGET
+    if search.gadget == RootGadget.BLEND:
+        resolves = bool(np.any(search.root.enter > 0.0))
+        return (RootGadget.RESOLVE if resolves else RootGadget.MAXMARGIN).name.lower()
+    return search.gadget.name.lower()
+
+
+def play_probabilities(search: Search, infoset: int) -> FloatArray:
+    """Probabilities to play at an own infoset, purified as the settings say.
+
+    Obscuro, C.8 and Figure 8: the likeliest action always counts; others count if
+    maxmargin is in use, if they were played in every iteration since half the budget
+    was spent, and if they are among the likeliest `max_support`. The mass of all others
+    goes to the likeliest.
+    """
+    tree, settings, player = search.tree, search.settings, search.tree.player
+    first = int(tree.infosets[player].first_sequence[infoset])
+    own = slice(first, first + int(tree.infosets[player].num_actions[infoset]))
+    probabilities = search.behavior(player)[own]
+    if not settings.purification:
+        return probabilities
+    best = int(np.argmax(probabilities))
+    allowed = np.zeros(len(probabilities), dtype=np.bool_)
+    if gadget_in_use(search) != RootGadget.RESOLVE.name.lower():
+        stable = tree.sequences[player].last_absent[own] <= search.halfway
+        candidates = np.flatnonzero(stable & (probabilities > 0.0))
+        candidates = candidates[candidates != best]
+        likeliest = candidates[np.argsort(-probabilities[candidates], kind="stable")]
+        allowed[likeliest[: settings.max_support - 1]] = True
+    allowed[best] = True
+    played = np.where(allowed, probabilities, 0.0)
+    played[best] += probabilities[~allowed].sum()
+    purified: FloatArray = played / played.sum()
+    return purified
+
+
+def _check_actions(known: IntArray, actions: tuple[int, ...]) -> None:
+    if known.tolist() != list(actions):
+        raise ValueError(
+            f"the search found the actions {known.tolist()} where the game offers {list(actions)}"
+        )
+
+
+def _seed(seed: int, player: int, information_state: str) -> int:
+    digest = hashlib.sha256(f"{seed}/{player}/{information_state}".encode()).digest()
+    return int.from_bytes(digest[:8], "little")

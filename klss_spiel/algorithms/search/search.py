@@ -1,0 +1,354 @@
+"""Search on a growing tree: an equilibrium of what has been seen, and seeing more.
+
+The loop of Obscuro (section 3) and of ZS21 (Algorithm 15):
+
+    until the budget is spent:
+        improve the strategies on the tree     (CFR, or an exact equilibrium)
+        expand leaves                          (`expansion`)
+
+on any `SearchGame`, from any `Roots`. Without a budget that would end it, with all
+the game as root, the average strategies of one-sided and of two-sided expansion
+become an equilibrium of the game (Obscuro, Theorem 1).
+
+What can go wrong in a game's own code does not end a search: an evaluator that raises
+an error, or whose values are not numbers, counts as saying 0 there; one that raises
+TimeoutError ends the growth of the tree. The report says how often. KeyboardInterrupt
+passes through and leaves the tree as it was before the last batch of leaves.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import math
+import time
+
+import numpy as np
+
+from klss_spiel.algorithms.regret import PRM_PLUS
+from klss_spiel.algorithms.search import cfr_kernels as kernels
+from klss_spiel.algorithms.search import cfr_reference as reference
+from klss_spiel.algorithms.search.expansion import ExpansionState
+from klss_spiel.algorithms.search.openspiel_game import (
+    Children,
+    Knowledge,
+    Positions,
+    SearchGame,
+)
+from klss_spiel.algorithms.search.root import (
+    RootArrays,
+    RootGadget,
+    Roots,
+    initial_roots,
+    plant,
+)
+from klss_spiel.algorithms.search.settings import Equilibrium, Iterate, SearchSettings
+from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
+from klss_spiel.budget import Budget, Clock
+from klss_spiel.tree import PLAYERS, TERMINAL, FloatArray
+
+# Iterations on a tree that does not grow are done in batches of at most this many, and
+# of few milliseconds.
+_ROUNDS_AT_ONCE = 16
+_NODES_AT_ONCE = 200_000
+
+
+@dataclasses.dataclass
+class Effort:
+    """What a search has spent and what went wrong. Mutable.
+
+    Attributes:
+      iterations: of the equilibrium algorithm.
+      new_nodes: nodes added.
+      seconds: in all.
+      expanding: seconds spent choosing leaves and making their children.
+      evaluating: seconds spent in the evaluator.
+      solving: seconds spent on the equilibrium.
+      faults: what went wrong, and how often.
+    """
+
+    iterations: int = 0
+    new_nodes: int = 0
+    seconds: float = 0.0
+    expanding: float = 0.0
+    evaluating: float = 0.0
+    solving: float = 0.0
+    faults: dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def fault(self, what: str) -> None:
+        """Counts a fault."""
+        self.faults[what] = self.faults.get(what, 0) + 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Information:
+    """A reward for actions whose outcome tells much (ZS21, D.3).
+
+    Attributes:
+      own_id: identifier of the infoset whose actions are rewarded.
+      weight: |I| / M.
+    """
+
+    own_id: int
+    weight: float
+
+
+class Search:
+    """A tree, the strategies on it, and how to improve both. Mutable.
+
+    Attributes:
+      game: the game.
+      settings: how to search.
+      tree: what has been seen.
+      root: the opponent's choice at node 0.
+      effort: what was spent since the search was made.
+      information: reward for learning, or None.
+      halfway: iterations done when half the budget was spent (T_1/2 in Obscuro, C.8).
+    """
+
+    def __init__(
+        self,
+        game: SearchGame,
+        settings: SearchSettings,
+        tree: SearchTree,
+        root: RootArrays,
+        seed: int,
+    ) -> None:
+        self.game = game
+        self.settings = settings
+        self.tree = tree
+        self.root = root
+        self.effort = Effort()
+        self.information: Information | None = None
+        self.halfway = 0
+        self._expansion = ExpansionState(seed, explorer=tree.player)
+        self._growing = True
+        self._worker: concurrent.futures.Executor | None = None
+
+    @property
+    def gadget(self) -> RootGadget:
+        """The gadget at the root; with a single root there is nothing to choose."""
+        return RootGadget.MAXMARGIN if self.tree.num_roots == 1 else self.settings.gadget
+
+    def run(self, budget: Budget) -> None:
+        """Searches until the budget is spent. A zero budget changes nothing."""
+        clock = budget.start()
+        if self.settings.worker and self.settings.equilibrium == Equilibrium.CFR:
+            self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
+        try:
+            goes_on = True
+            while goes_on and not clock.exhausted:
+                if self.settings.equilibrium == Equilibrium.CFR:
+                    self._round_of_cfr(clock)
+                else:
+                    goes_on = self._round_of_exact(clock)
+                if clock.fraction < 0.5:
+                    self.halfway = self.effort.iterations
+        finally:
+            if self._worker is not None:
+                self._worker.shutdown()
+                self._worker = None
+            self.effort.seconds += clock.seconds
+
+    def iterate(self, count: int = 1) -> None:
+        """Runs iterations of CFR on the tree as it is."""
+        start = time.perf_counter()
+        tree, settings = self.tree, self.settings
+        if settings.minimizer is PRM_PLUS:
+            kernels.iterate(
+                count,
+                self.effort.iterations,
+                settings.averaging,
+                settings.pruning,
+                self.gadget.value,
+                tree.player,
+                tree.num_roots,
+                self.root,
+                tree.nodes,
+                tree.families,
+                tree.num_families,
+                tree.infosets[0],
+                tree.num_infosets[0],
+                tree.sequences[0],
+                tree.num_sequences[0],
+                tree.infosets[1],
+                tree.num_infosets[1],
+                tree.sequences[1],
+                tree.num_sequences[1],
+            )
+        else:
+            for step in range(count):
+                reference.iterate(
+                    tree,
+                    self.root,
+                    self.gadget,
+                    settings.minimizer,
+                    self.effort.iterations + step + 1,
+                    settings.averaging,
+                    settings.pruning,
+                )
+        self.effort.iterations += count
+        self._expansion.solved_nodes = tree.num_nodes
+        self.effort.solving += time.perf_counter() - start
+
+    def grow(self, attempts: int) -> int:
+        """Chooses and expands leaves; returns how many leaves there were.
+
+        With a worker thread, an iteration of CFR is run while it makes the children.
+        """
+        start, solving = time.perf_counter(), self.effort.solving
+        evaluating = self.effort.evaluating
+        tree = self.tree
+        leaves = self.settings.expansion.choose(
+            tree, self._expansion, attempts, self.settings.exploration
+        )
+        try:
+            positions, knowledge = tree.positions[leaves], tree.nodes.knowledge[leaves].T
+            if self._worker is not None:
+                made = self._worker.submit(self._make_children, positions, knowledge)
+                self.iterate()
+                children, values = made.result()
+            else:
+                children, values = self._make_children(positions, knowledge)
+            before = tree.num_nodes
+            if len(leaves):
+                tree.expand(leaves, children, values, self.settings.best_child)
+            self.effort.new_nodes += tree.num_nodes - before
+        except BaseException:
+            pending = leaves[tree.nodes.first_child[leaves] == PENDING]
+            tree.nodes.first_child[pending] = UNEXPANDED
+            raise
+        elsewhere = self.effort.evaluating - evaluating + self.effort.solving - solving
+        self.effort.expanding += max(0.0, time.perf_counter() - start - elsewhere)
+        return len(leaves)
+
+    def _round_of_cfr(self, clock: Clock) -> None:
+        """One iteration, then as many leaves as the growth rate asks for."""
+        tree, settings = self.tree, self.settings
+        wanted = max(1, round(settings.growth * tree.num_nodes))
+        if clock.fraction >= 1.0 - settings.settling or not self._growing or not tree.num_leaves:
+            # An iteration without growth costs what growth would have cost.
+            count = _rounds_left(clock, wanted, tree.num_nodes)
+            self.iterate(count)
+            clock.spend(iterations=count, nodes=count * wanted)
+            return
+        if self._worker is None:
+            self.iterate()
+        family_size = max(1.0, tree.num_nodes / tree.num_families)
+        attempts = max(1, round(wanted / family_size))
+        before = tree.num_nodes
+        expanded = self.grow(attempts)
+        added = tree.num_nodes - before
+        clock.spend(iterations=1, nodes=added + attempts - expanded)
+
+    def _round_of_exact(self, clock: Clock) -> bool:
+        """An exact equilibrium, then one round of deepening.
+
+        Returns:
+          Whether there was anything left to expand. If not, this is an equilibrium of
+          all there is to see.
+        """
+        from klss_spiel.algorithms.search import equilibrium as search_equilibrium
+
+        start = time.perf_counter()
+        if self.information is not None:
+            search_equilibrium.reward_information(
+                self.tree, self.information.own_id, self.information.weight
+            )
+        search_equilibrium.solve_exactly(self.tree, self.root, self.gadget)
+        self.effort.solving += time.perf_counter() - start
+        self.effort.iterations += 1
+        self._expansion.solved_nodes = self.tree.num_nodes
+        before = self.tree.num_nodes
+        expanded = self.grow(1) if self._growing else 0
+        clock.spend(iterations=1, nodes=self.tree.num_nodes - before)
+        return expanded > 0
+
+    def _make_children(
+        self, positions: Positions, knowledge: Knowledge
+    ) -> tuple[Children, FloatArray]:
+        """The children of some leaves and their values; does not touch the tree."""
+        children = self.game.expand(positions, knowledge)
+        return children, self._values(children)
+
+    def _values(self, children: Children) -> FloatArray:
+        values = children.utility.copy()
+        unfinished = np.flatnonzero(children.player != TERMINAL)
+        if len(unfinished):
+            values[unfinished] = self.evaluate(children.position[unfinished])
+        return values
+
+    def evaluate(self, positions: Positions) -> FloatArray:
+        """[n] the evaluator's values of unfinished positions, whatever it does."""
+        start = time.perf_counter()
+        try:
+            values = np.asarray(self.game.evaluate(positions), dtype=np.float64)
+            if values.shape != (len(positions),):
+                raise ValueError(f"expected {len(positions)} values, got shape {values.shape}")
+        except TimeoutError:
+            self.effort.fault("evaluator timed out")
+            self._growing = False
+            values = np.zeros(len(positions))
+        except Exception as error:
+            self.effort.fault(f"evaluator raised {type(error).__name__}: {error}")
+            values = np.zeros(len(positions))
+        finally:
+            self.effort.evaluating += time.perf_counter() - start
+        wrong = ~np.isfinite(values)
+        if np.any(wrong):
+            self.effort.fault("evaluator returned values that are not numbers")
+            values = np.where(wrong, 0.0, values)
+        return np.clip(values, -1.0, 1.0)
+
+    def behavior(self, player: int) -> FloatArray:
+        """[S] behaviour probabilities of the iterate that is to be played."""
+        if self.settings.play == Iterate.AVERAGE:
+            return self.tree.average(player)
+        return self.tree.sequences[player].strategy[: self.tree.num_sequences[player]].copy()
+
+
+def _rounds_left(clock: Clock, nodes: int, size: int) -> int:
+    """How many rounds of one iteration and `nodes` nodes to do before looking at the clock."""
+    rounds = min(_ROUNDS_AT_ONCE, _NODES_AT_ONCE // size)
+    if clock.budget.nodes is not None:
+        rounds = min(rounds, math.ceil((clock.budget.nodes - clock.nodes) / nodes))
+    if clock.budget.iterations is not None:
+        rounds = min(rounds, clock.budget.iterations - clock.iterations)
+    return max(1, rounds)
+
+
+def search_from(
+    game: SearchGame, settings: SearchSettings, player: int, roots: Roots, seed: int
+) -> Search:
+    """A search that has not begun.
+
+    Args:
+      game: the game.
+      settings: how to search.
+      player: who searches.
+      roots: where from.
+      seed: of the random choices.
+    """
+    search = unplanted(game, settings, player, roots.positions.position, seed)
+    unfinished = roots.positions.player != TERMINAL
+    values = np.zeros(len(unfinished))
+    values[unfinished] = search.evaluate(roots.positions.position[unfinished])
+    search.tree, search.root = plant(player, roots, values)
+    return search
+
+
+def unplanted(
+    game: SearchGame, settings: SearchSettings, player: int, positions: Positions, seed: int
+) -> Search:
+    """A search that has no tree yet, but can evaluate; `positions` are only looked at."""
+    if player not in PLAYERS:
+        raise ValueError(f"expected player 0 or 1, got {player}")
+    no_roots = RootArrays(*(np.zeros(0) for _ in RootArrays._fields))
+    return Search(game, settings, SearchTree(player, positions), no_roots, seed)
+
+
+def search_from_start(
+    game: SearchGame, settings: SearchSettings, player: int = 0, seed: int = 0
+) -> Search:
+    """A search from the start of the game that has not begun."""
+    return search_from(game, settings, player, initial_roots(game), seed)

@@ -1,0 +1,364 @@
+"""The part of a game that a search has looked at, in arrays that grow.
+
+The tree starts with the root layers of the gadget games of subgame solving
+(Obscuro, Figure 9), so that nothing below them needs to know about gadgets:
+
+    node 0            the opponent of the searching player chooses where to start:
+                      one of his m root infosets J
+    nodes 1 .. m      chance: which history of J it is
+    nodes m+1 ..      the positions the search starts from, then all others
+
+A search of the whole game is the case m = 1 with one history. Below, a node is a
+*leaf* until it is expanded; an expanded node and its children are a *family*. All
+payoffs of a family are a short contiguous product, so an iteration of CFR streams
+through the families and never walks the tree.
+
+Letters: N nodes, F families, I decision infosets and S sequences of one player, of
+which the arrays hold more rows than are in use; `num_nodes` etc. say how many are.
+Infosets and sequences come after those they grew out of, children after parents.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klss_spiel.algorithms.search.arrays import (
+    FAMILY_TYPES,
+    FIRST_CAPACITY,
+    INFOSET_TYPES,
+    NODE_TYPES,
+    SEQUENCE_TYPES,
+    FamilyArrays,
+    InfosetArrays,
+    NodeArrays,
+    SequenceArrays,
+    allocate,
+    grown,
+    row_bytes,
+)
+from klss_spiel.algorithms.search.openspiel_game import Children, Positions, RootPositions
+from klss_spiel.sequence_form import Treeplex
+from klss_spiel.tree import (
+    CHANCE,
+    EMPTY_SEQUENCE,
+    NO_ACTION,
+    NO_INFOSET,
+    NO_PARENT,
+    PLAYERS,
+    TERMINAL,
+    FloatArray,
+    IntArray,
+)
+
+# Values of `first_child` of nodes that are not expanded.
+UNEXPANDED = -1
+PENDING = -2  # chosen for expansion, children on their way
+
+ROOT_INFOSET = 0
+
+
+class SearchTree:
+    """A tree that grows by `expand`. Mutable.
+
+    Attributes:
+      player: the searching player; his opponent chooses at node 0.
+      nodes: rows of nodes.
+      families: rows of expanded nodes.
+      infosets: for each player, rows of decision infosets.
+      sequences: for each player, rows of sequences.
+      positions: [N] the game's own positions; undefined above the roots.
+      num_roots: m, the number of the opponent's root infosets.
+      num_leaves: nodes that may still be expanded.
+      infoset_of_knowledge: for each player, the decision infoset of an identifier.
+      num_infosets: for each player, the rows in use.
+      num_sequences: for each player, the rows in use.
+    """
+
+    def __init__(self, player: int, position_like: Positions) -> None:
+        """An empty tree; see `root` for how to make one with roots.
+
+        Args:
+          player: the searching player.
+          position_like: an array of positions, for its type and shape.
+        """
+        self.player = player
+        self.num_nodes = 0
+        self.num_families = 0
+        self.num_roots = 0
+        self.num_leaves = 0
+        self.num_infosets = [0, 0]
+        self.num_sequences = [0, 0]
+        self.nodes = allocate(NodeArrays, NODE_TYPES)
+        self.families = allocate(FamilyArrays, FAMILY_TYPES)
+        self.infosets = [allocate(InfosetArrays, INFOSET_TYPES) for _ in PLAYERS]
+        self.sequences = [allocate(SequenceArrays, SEQUENCE_TYPES) for _ in PLAYERS]
+        self.positions: Positions = np.empty(
+            (FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
+        )
+        self.infoset_of_knowledge: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        for p in PLAYERS:
+            self._add_sequences(p, NO_INFOSET, np.array([NO_ACTION], dtype=np.int32))
+            self.sequences[p].strategy[EMPTY_SEQUENCE] = 1.0
+            self.sequences[p].plan[EMPTY_SEQUENCE] = 1.0
+
+    @property
+    def opponent(self) -> int:
+        """The player who chooses at node 0."""
+        return 1 - self.player
+
+    def infoset_of(self, player: int, knowledge: int) -> int:
+        """The decision infoset with that identifier; NO_INFOSET if none is expanded."""
+        return self.infoset_of_knowledge[player].get(int(knowledge), NO_INFOSET)
+
+    def memory(self) -> int:
+        """Bytes in use per row times rows, without the positions of object games."""
+        total = self.num_nodes * row_bytes(self.nodes)
+        total += self.num_families * row_bytes(self.families)
+        for p in PLAYERS:
+            total += self.num_infosets[p] * row_bytes(self.infosets[p])
+            total += self.num_sequences[p] * row_bytes(self.sequences[p])
+        return total + self.num_nodes * self.positions.nbytes // len(self.positions)
+
+    def add_root_layers(self, probabilities: list[FloatArray], roots: RootPositions) -> None:
+        """Adds node 0, the chance nodes and the starting positions, all unevaluated.
+
+        Args:
+          probabilities: for each of the m root infosets, the probability of each of
+            its histories; together one per row of `roots`, in order.
+          roots: the histories.
+        """
+        if self.num_nodes:
+            raise ValueError(f"expected an empty tree, got one of {self.num_nodes} nodes")
+        m = len(probabilities)
+        self.num_roots = m
+        opponent = self.opponent
+        self.add_nodes(
+            1,
+            parent=NO_PARENT,
+            action=NO_ACTION,
+            player=opponent,
+            depth=-2,
+            chance=1.0,
+            weight=1.0,
+        )
+        choices = self.add_nodes(
+            m,
+            parent=0,
+            action=np.arange(m),
+            player=CHANCE,
+            depth=-1,
+            chance=1.0,
+            weight=1.0,
+        )
+        root_infoset = self._add_infoset(
+            opponent, EMPTY_SEQUENCE, np.arange(m, dtype=np.int32), knowledge=None
+        )
+        self.infosets[opponent].frozen[root_infoset] = True
+        first = int(self.infosets[opponent].first_sequence[root_infoset])
+        self.nodes.sequence[choices, opponent] = first + np.arange(m)
+        self._add_family(0, choices.start, m, root_infoset)
+        for j, probability in enumerate(probabilities):
+            start = self.num_nodes
+            count = len(probability)
+            # The rows of `roots` that have been used so far are the nodes so far.
+            used = start - 1 - m
+            rows = slice(used, used + count)
+            added = self.add_nodes(
+                count,
+                parent=1 + j,
+                action=NO_ACTION,
+                player=roots.player[rows],
+                depth=0,
+                chance=probability,
+                weight=probability,
+                knowledge=roots.knowledge[:, rows].T,
+            )
+            self.nodes.sequence[added, opponent] = first + j
+            self.positions[added] = roots.position[rows]
+            self.num_leaves += int(np.sum(roots.player[rows] != TERMINAL))
+            self._add_family(1 + j, start, count, NO_INFOSET)
+
+    def expand(
+        self, leaves: IntArray, children: Children, values: FloatArray, best_child: bool
+    ) -> None:
+        """Adds the children of some leaves.
+
+        Args:
+          leaves: [n] distinct leaves.
+          children: their children.
+          values: [c] player 0's payoff at each child.
+          best_child: new infosets start by playing the child with the best value
+            (Obscuro, C.5), else uniformly.
+        """
+        if np.any(self.nodes.first_child[leaves] >= 0):
+            raise ValueError("expected leaves, got a node that is expanded already")
+        if np.any(children.count <= 0):
+            raise ValueError("expected at least one child of every position that is not terminal")
+        self._check_room(len(values))
+        parent = np.repeat(leaves, children.count)
+        added = self.add_nodes(
+            len(values),
+            parent=parent,
+            action=children.action,
+            player=children.player,
+            depth=self.nodes.depth[parent] + 1,
+            chance=children.chance,
+            weight=self.nodes.weight[parent] * children.chance,
+            knowledge=children.knowledge.T,
+        )
+        nodes = self.nodes
+        nodes.sequence[added] = nodes.sequence[parent]
+        nodes.value[added] = values
+        nodes.evaluation[added] = values
+        nodes.forcing[added] = children.forcing
+        self.positions[added] = children.position
+        self.num_leaves += int(np.sum(children.player != TERMINAL)) - len(leaves)
+        start = added.start
+        for leaf, count in zip(leaves.tolist(), children.count.tolist(), strict=True):
+            mover = int(nodes.player[leaf])
+            infoset = NO_INFOSET
+            if mover in PLAYERS:
+                actions = nodes.action[start : start + count]
+                infoset = self._infoset_at(mover, leaf, actions)
+                first = int(self.infosets[mover].first_sequence[infoset])
+                nodes.sequence[start : start + count, mover] = np.arange(first, first + count)
+                if self.infosets[mover].reach[infoset] < 0.0:
+                    self._start_strategy(mover, infoset, nodes.value[start : start + count])
+                    if best_child:
+                        self._play_best_child(mover, infoset)
+            self._add_family(leaf, start, count, infoset)
+            start += count
+
+    def treeplex(self, player: int) -> Treeplex:
+        """The player's treeplex; sequences have the tree's numbers."""
+        infosets = self.infosets[player]
+        count = self.num_infosets[player]
+        return Treeplex(
+            parent_sequence=infosets.parent_sequence[:count].copy(),
+            first_sequence=infosets.first_sequence[:count].copy(),
+            num_actions=infosets.num_actions[:count].copy(),
+            num_sequences=self.num_sequences[player],
+        )
+
+    def average(self, player: int) -> FloatArray:
+        """[S] behaviour probabilities of the average strategy; current where unplayed."""
+        count = self.num_sequences[player]
+        sequences = self.sequences[player]
+        return self.treeplex(player).behavior(sequences.average[:count], sequences.strategy[:count])
+
+    # How rows are added.
+
+    def _infoset_at(self, player: int, node: int, actions: IntArray) -> int:
+        """The mover's infoset at a node about to be expanded, created if need be."""
+        knowledge = int(self.nodes.knowledge[node, player])
+        parent_sequence = int(self.nodes.sequence[node, player])
+        infoset = self.infoset_of(player, knowledge)
+        if infoset == NO_INFOSET:
+            return self._add_infoset(player, parent_sequence, actions, knowledge)
+        infosets = self.infosets[player]
+        if infosets.parent_sequence[infoset] != parent_sequence:
+            raise ValueError(
+                f"not of perfect recall: player {player} reaches one infoset by different "
+                "own actions"
+            )
+        first = int(infosets.first_sequence[infoset])
+        last = first + int(infosets.num_actions[infoset])
+        known = self.sequences[player].action[first:last]
+        if not np.array_equal(known, actions):
+            raise ValueError(
+                f"player {player} has different legal actions in one infoset: "
+                f"{known.tolist()} and {actions.tolist()}"
+            )
+        return infoset
+
+    def _add_infoset(
+        self, player: int, parent_sequence: int, actions: IntArray, knowledge: int | None
+    ) -> int:
+        infoset = self.num_infosets[player]
+        self.infosets[player] = infosets = grown(self.infosets[player], infoset + 1)
+        self.num_infosets[player] += 1
+        infosets.parent_sequence[infoset] = parent_sequence
+        infosets.first_sequence[infoset] = self._add_sequences(player, infoset, actions)
+        infosets.num_actions[infoset] = len(actions)
+        infosets.reach[infoset] = -1.0  # until its strategy is set
+        infosets.visits[infoset] = 0.0
+        infosets.visited[infoset] = False
+        infosets.frozen[infoset] = False
+        if knowledge is None:
+            self._start_strategy(player, infoset, np.zeros(len(actions)))
+        else:
+            infosets.knowledge[infoset] = knowledge
+            self.infoset_of_knowledge[player][knowledge] = infoset
+        return infoset
+
+    def _add_sequences(self, player: int, infoset: int, actions: IntArray) -> int:
+        first = self.num_sequences[player]
+        last = first + len(actions)
+        self.sequences[player] = sequences = grown(self.sequences[player], last)
+        self.num_sequences[player] = last
+        for array in sequences:
+            array[first:last] = 0
+        sequences.infoset[first:last] = infoset
+        sequences.action[first:last] = actions
+        return first
+
+    def _start_strategy(self, player: int, infoset: int, values: FloatArray) -> None:
+        """Uniform play, and the given values for player 0 of its actions."""
+        infosets, sequences = self.infosets[player], self.sequences[player]
+        infosets.reach[infoset] = 0.0
+        first = int(infosets.first_sequence[infoset])
+        own = slice(first, first + int(infosets.num_actions[infoset]))
+        sequences.strategy[own] = 1.0 / (own.stop - own.start)
+        parent_plan = sequences.plan[infosets.parent_sequence[infoset]]
+        sequences.plan[own] = parent_plan * sequences.strategy[own]
+        sequences.value[own] = values if player == 0 else -values
+
+    def _play_best_child(self, player: int, infoset: int) -> None:
+        infosets, sequences = self.infosets[player], self.sequences[player]
+        first = int(infosets.first_sequence[infoset])
+        own = slice(first, first + int(infosets.num_actions[infoset]))
+        best = first + int(np.argmax(sequences.value[own]))
+        sequences.strategy[own] = 0.0
+        sequences.strategy[best] = 1.0
+        sequences.plan[own] = 0.0
+        sequences.plan[best] = sequences.plan[infosets.parent_sequence[infoset]]
+
+    def _add_family(self, node: int, first_child: int, count: int, infoset: int) -> None:
+        family = self.num_families
+        self.families = families = grown(self.families, family + 1)
+        self.num_families += 1
+        nodes = self.nodes
+        families.node[family] = node
+        families.player[family] = nodes.player[node]
+        families.first_child[family] = first_child
+        families.num_children[family] = count
+        families.infoset[family] = infoset
+        families.sequence[family] = nodes.sequence[node]
+        families.weight[family] = nodes.weight[node]
+        nodes.first_child[node] = first_child
+        nodes.num_children[node] = count
+        nodes.infoset[node] = infoset
+        nodes.value[node] = 0.0
+
+    def add_nodes(self, count: int, **columns: Any) -> slice:
+        """Adds rows; columns that are not given start as zero."""
+        start = self.num_nodes
+        self._check_room(count)
+        added = slice(start, start + count)
+        self.num_nodes += count
+        for name, array in self.nodes._asdict().items():
+            array[added] = columns.get(name, 0)
+        self.nodes.first_child[added] = UNEXPANDED
+        self.nodes.infoset[added] = NO_INFOSET
+        return added
+
+    def _check_room(self, count: int) -> None:
+        """Makes room for `count` more nodes."""
+        self.nodes = grown(self.nodes, self.num_nodes + count)
+        capacity = len(self.nodes.parent)
+        if len(self.positions) < capacity:
+            positions = np.empty((capacity, *self.positions.shape[1:]), self.positions.dtype)
+            positions[: self.num_nodes] = self.positions[: self.num_nodes]
+            self.positions = positions

@@ -1,0 +1,1 @@
+"""Subgame solving with a blueprint: recipes, gadgets, refinement."""

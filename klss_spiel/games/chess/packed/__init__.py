@@ -1,0 +1,1 @@
+"""Chess positions as arrays of packed words, for compiled code."""

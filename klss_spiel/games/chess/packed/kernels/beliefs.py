@@ -1,0 +1,393 @@
+"""Sets of packed positions, compiled: no doubles, and the update of a belief.
+
+A belief is every position consistent with what one player has seen. After the
+opponent's move it becomes all successors that look like the new observation. Looking
+the same needs no move generation for the viewer, and most successors need never be
+made: an observation fixes, for every cell,
+
+    seen           what stands there
+    must block     that something stands there (the unseen cell ahead of a pawn)
+    must be empty  a cell that a pawn would see if there were something to capture
+
+and any position that obeys these three and has no other own pieces gives the same
+observation: every line of sight meets the same cells. The cells at which a position
+breaks them must all be the source or the target of the last move (castling and en
+passant apart), so it is enough to generate moves from and to the right cells.
+
+Sets that outgrow their limit are thinned to the positions whose hash falls below a
+threshold, which halves whenever it must: a uniform sample that does not depend on the
+order in which positions are found.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from klss_spiel.games.chess.packed.kernels.bits import (
+    FULL,
+    ONE,
+    ZERO,
+    ahead,
+    bit_count,
+    first_cell,
+    pawn_attacks_of_set,
+    prefetch,
+)
+from klss_spiel.games.chess.packed.kernels.moves import (
+    BOARD,
+    DOUBLE,
+    MAX_MOVES,
+    apply,
+    complete_word,
+    generate,
+    has_both_kings,
+    settle,
+)
+from klss_spiel.games.chess.packed.kernels.observations import hash_words
+from klss_spiel.kernels import kernel
+
+# Words of a filter: what an observation demands of a position.
+_O0: Final = 0  # the observation, its pawn en passant shown as a plain pawn
+_O1: Final = 1
+_O2: Final = 2
+_O3: Final = 3
+_SEEN: Final = 4
+_EXACT: Final = 5  # seen cells whose two low bits must agree too: all but foreign rooks
+_ROOKS: Final = 6  # seen foreign rooks, which may or may not be allowed to castle
+_BLOCKED: Final = 7
+_EMPTY: Final = 8
+_PASSING: Final = 9
+_LEAVE: Final = 10  # cells that the opponent's last move may have left
+_ENTER: Final = 11  # cells that it may have entered
+_FALLEN: Final = 12  # all cells if the viewer's king has been captured, else none
+FILTER_WORDS: Final = 13
+
+# Positions added to a set together.
+BATCH: Final = 256
+
+_INDEX_BITS: Final = np.uint64(0xFFFFFFFF)
+_TAG_BITS: Final = np.uint64(0xFFFFFFFF00000000)
+_MOST_CHANGES: Final = 4  # castling changes four cells
+_S3: Final = np.uint64(3)
+_S5: Final = np.uint64(5)
+_S16: Final = np.uint64(16)
+_TWO_STEPS_WORD: Final = np.uint64(1 << 15 | 1 << 18)
+
+
+@kernel
+def make_filter(observation: Any, black: Any, viewer: Any, masks: Any) -> Any:
+    """What an observation demands of positions.
+
+    Args:
+        observation: [5] words (`kernels.observations`).
+        black: side to move when it was made.
+        viewer: colour of the player who made it.
+        masks: which board.
+    """
+    o0, o1, o2, o3 = observation[0], observation[1], observation[2], observation[3]
+    seen = observation[4]
+    side, player = np.uint64(black), np.uint64(viewer)
+    passing = o3 & ~(o0 | o1 | o2)
+    o0, o3 = settle(o0, o3, passing, side)
+    occupied = o0 | o1 | o2
+    own = occupied & (o3 if player else ~o3)
+    foes = occupied & ~own
+    rooks = foes & ~o0 & ~o1 & o2
+    pawns = own & o0 & ~o1 & ~o2
+    one = ahead(pawns, player)
+    two = ahead(ahead(pawns & masks[DOUBLE + player], player) & seen & ~occupied, player)
+    demands = np.empty(FILTER_WORDS, dtype=np.uint64)
+    demands[_O0] = o0
+    demands[_O1] = o1
+    demands[_O2] = o2
+    demands[_O3] = o3
+    demands[_SEEN] = seen
+    demands[_EXACT] = seen & ~rooks
+    demands[_ROOKS] = rooks
+    demands[_BLOCKED] = (one | two) & masks[BOARD] & ~seen
+    demands[_EMPTY] = pawn_attacks_of_set(pawns, player) & masks[BOARD] & ~seen
+    demands[_PASSING] = passing
+    demands[_LEAVE] = ~(occupied | demands[_BLOCKED])
+    demands[_ENTER] = ~demands[_EMPTY] & (~seen | foes)
+    demands[_FALLEN] = ZERO if own & ~o0 & o1 & o2 else FULL
+    return demands
+
+
+@kernel
+def conflicts(s0: Any, s1: Any, s2: Any, s3: Any, viewer: Any, demands: Any) -> Any:
+    """Cells at which a settled position breaks the demands of an observation."""
+    seen = demands[_SEEN]
+    occupied = s0 | s1 | s2
+    own = occupied & (s3 if viewer else ~s3)
+    wrong = ((s0 ^ demands[_O0]) | (s1 ^ demands[_O1])) & demands[_EXACT]
+    wrong |= ((s2 ^ demands[_O2]) | (s3 ^ demands[_O3])) & seen
+    wrong |= (s0 ^ s1) & demands[_ROOKS]
+    wrong |= demands[_BLOCKED] & ~occupied
+    return wrong | (demands[_EMPTY] & occupied) | (own & ~seen)
+
+
+@kernel
+def consistent(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, viewer: Any, demands: Any) -> Any:
+    """Whether a position gives the observation that the filter was made of."""
+    passing = p3 & ~(p0 | p1 | p2)
+    if viewer == black and passing != demands[_PASSING]:
+        return False
+    s0, s3 = settle(p0, p3, passing, black)
+    return conflicts(s0, p1, p2, s3, viewer, demands) == ZERO
+
+
+@kernel
+def possible_last_moves(
+    p0: Any, p1: Any, p2: Any, p3: Any, viewer: Any, masks: Any, demands: Any, moves: Any
+) -> Any:
+    """Moves of the viewer's opponent that may lead to the observation; `consistent` decides.
+
+    Writes words to `moves` ([2 * MAX_MOVES]) and returns their number.
+    """
+    mover = viewer ^ ONE
+    if not has_both_kings(p0, p1, p2, p3):
+        return ZERO
+    s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), mover)
+    if demands[_PASSING]:  # the last move was that pawn's double step
+        target = first_cell(demands[_PASSING])
+        source = target + _S16 if mover else target - _S16
+        moves[0] = source | (target << np.uint64(6)) | _TWO_STEPS_WORD
+        occupied = s0 | p1 | p2
+        path = (ONE << ((source + target) >> ONE)) | demands[_PASSING]
+        pawns = s0 & ~p1 & ~p2 & (s3 if mover else ~s3)
+        return ONE if pawns >> source & ONE and not path & occupied else ZERO
+    # A king that falls takes its castling rights along, wherever the rooks stand.
+    rooks = s0 & p1 & p2 & (s3 if viewer else ~s3) & demands[_FALLEN]
+    wrong = conflicts(s0 & ~rooks, p1 & ~rooks, p2, s3, viewer, demands)
+    leave, enter = demands[_LEAVE], demands[_ENTER]
+    if wrong == ZERO:
+        return generate(p0, p1, p2, p3, mover, masks, leave, enter, True, moves)
+    changes = bit_count(wrong)
+    if changes > _MOST_CHANGES:
+        return ZERO
+    one = wrong & (ZERO - wrong)
+    rest = wrong ^ one
+    count = ZERO
+    sources, targets = ZERO, ZERO
+    if changes <= 2:
+        sources, targets = (rest & leave, one & enter) if rest else (leave, one & enter)
+    if not targets:
+        sources = ZERO
+    count = generate(p0, p1, p2, p3, mover, masks, sources, targets, True, moves)
+    if changes <= 2 and one & leave:
+        targets = rest & enter if rest else enter
+        if targets:
+            more = moves[count:]
+            count += generate(p0, p1, p2, p3, mover, masks, one, targets, False, more)
+    return count
+
+
+@kernel
+def _insert_batch(table: Any, store: Any, count: Any, batch: Any, size: Any) -> Any:
+    """Adds the new ones among `size` positions to a set; returns its new count.
+
+    The table is of open addressing; an entry holds the upper half of a position's hash and
+    one plus its place in `store`. Memory latency is all that costs time here, so
+    every access is announced one pass ahead.
+
+    Args:
+        table: [power of two] entries, at least a third of them free.
+        store: [room, 4] positions of the set.
+        count: their number.
+        batch: [BATCH, 5] positions and their hashes.
+        size: how many of the batch to add.
+    """
+    last = np.uint64(len(table) - 1)
+    for i in range(size):
+        entry = table[batch[i, 4] & last]
+        if entry & _TAG_BITS == batch[i, 4] & _TAG_BITS and entry != ZERO:
+            prefetch(np.uint64(store.ctypes.data) + (((entry & _INDEX_BITS) - ONE) << _S5))
+    for i in range(size):
+        p0, p1, p2, p3 = batch[i, 0], batch[i, 1], batch[i, 2], batch[i, 3]
+        slot = batch[i, 4] & last
+        tag = batch[i, 4] & _TAG_BITS
+        new = True
+        while True:
+            entry = table[slot]
+            if entry == ZERO:
+                break
+            if entry & _TAG_BITS == tag:
+                other = (entry & _INDEX_BITS) - ONE
+                if (
+                    store[other, 0] == p0
+                    and store[other, 1] == p1
+                    and store[other, 2] == p2
+                    and store[other, 3] == p3
+                ):
+                    new = False
+                    break
+            slot = (slot + ONE) & last
+        if new:
+            table[slot] = tag | (count + ONE)
+            store[count, 0] = p0
+            store[count, 1] = p1
+            store[count, 2] = p2
+            store[count, 3] = p3
+            count += ONE
+    return count
+
+
+@kernel
+def _put(table: Any, batch: Any, size: Any, p0: Any, p1: Any, p2: Any, p3: Any, h: Any) -> Any:
+    """Appends a position with hash `h` to a batch and starts loading its table entry."""
+    prefetch(np.uint64(table.ctypes.data) + ((h & np.uint64(len(table) - 1)) << _S3))
+    batch[size, 0] = p0
+    batch[size, 1] = p1
+    batch[size, 2] = p2
+    batch[size, 3] = p3
+    batch[size, 4] = h
+    return size + ONE
+
+
+@kernel
+def refill(old: Any, table: Any, store: Any, count: Any, threshold: Any) -> Any:
+    """Moves the first `count` positions of `old` up to a hash threshold into a new set.
+
+    Args:
+        old: [n, 4] different positions.
+        table: entries, all zero.
+        store: [room, 4] where to put the positions; may be `old` itself.
+        count: how many of `old` there are.
+        threshold: largest hash to keep.
+
+    Returns:
+        The number of positions kept, in their old order.
+    """
+    last = np.uint64(len(table) - 1)
+    kept = ZERO
+    for i in range(count):
+        p0, p1, p2, p3 = old[i, 0], old[i, 1], old[i, 2], old[i, 3]
+        hashed = hash_words(p0, p1, p2, p3, ZERO)
+        if hashed > threshold:
+            continue
+        slot = hashed & last
+        while table[slot] != ZERO:  # all are different: no comparison
+            slot = (slot + ONE) & last
+        table[slot] = (hashed & _TAG_BITS) | (kept + ONE)
+        store[kept, 0] = p0
+        store[kept, 1] = p1
+        store[kept, 2] = p2
+        store[kept, 3] = p3
+        kept += ONE
+    return kept
+
+
+@kernel
+def insert_all(
+    positions: Any, start: Any, table: Any, store: Any, count: Any, threshold: Any
+) -> Any:
+    """Adds positions to a set until it is full.
+
+    Args:
+        positions: [n, 4] packed positions, not necessarily different.
+        start: first of them to add.
+        table: entries of the set.
+        store: [room, 4] positions of the set.
+        count: their number.
+        threshold: largest hash to accept.
+
+    Returns:
+        The first position not added (n if all are) and the new count.
+    """
+    batch = np.empty((BATCH, 5), dtype=np.uint64)
+    size, filled = ZERO, np.uint64(count)
+    for i in range(start, len(positions)):
+        if size == BATCH:
+            filled = _insert_batch(table, store, filled, batch, size)
+            size = ZERO
+        if np.int64(filled + size) >= len(store):
+            filled = _insert_batch(table, store, filled, batch, size)
+            return i, filled
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        hashed = hash_words(p0, p1, p2, p3, ZERO)
+        if hashed <= threshold:
+            size = _put(table, batch, size, p0, p1, p2, p3, hashed)
+    return len(positions), _insert_batch(table, store, filled, batch, size)
+
+
+@kernel
+def insert_successors(
+    positions: Any,
+    start: Any,
+    viewer: Any,
+    masks: Any,
+    demands: Any,
+    table: Any,
+    store: Any,
+    count: Any,
+    threshold: Any,
+) -> Any:
+    """Adds the successors that give an observation to a set until it is full.
+
+    Args:
+        positions: [n, 4] packed positions, the viewer's opponent to move.
+        start: first of them to expand.
+        viewer: colour of the player who believes.
+        masks: which board.
+        demands: filter made of the observation after the opponent's move.
+        table: entries of the set.
+        store: [room, 4] positions of the set.
+        count: their number.
+        threshold: largest hash to accept.
+
+    Returns:
+        The first position not expanded (n if all are) and the new count.
+    """
+    player = np.uint64(viewer)
+    mover = player ^ ONE
+    moves = np.empty(2 * MAX_MOVES, dtype=np.uint64)
+    batch = np.empty((BATCH + 2 * MAX_MOVES, 5), dtype=np.uint64)
+    size, filled = ZERO, np.uint64(count)
+    for i in range(start, len(positions)):
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        found = possible_last_moves(p0, p1, p2, p3, player, masks, demands, moves)
+        if found == ZERO:
+            continue
+        if size >= BATCH or np.int64(filled + size + found) > len(store):
+            filled = _insert_batch(table, store, filled, batch, size)
+            size = ZERO
+            if np.int64(filled + found) > len(store):
+                return i, filled
+        s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), mover)
+        for j in range(found):
+            c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, moves[j])
+            if consistent(c0, c1, c2, c3, player, player, demands):
+                hashed = hash_words(c0, c1, c2, c3, ZERO)
+                if hashed <= threshold:
+                    size = _put(table, batch, size, c0, c1, c2, c3, hashed)
+    return len(positions), _insert_batch(table, store, filled, batch, size)
+
+
+@kernel
+def move_and_filter(positions: Any, viewer: Any, move: Any, demands: Any) -> Any:
+    """Positions after one move of the viewer that give the observation; doubles possible.
+
+    Args:
+        positions: [n, 4] packed positions, the viewer to move.
+        viewer: colour of the player who believes.
+        move: his move.
+        demands: filter made of the observation after the move.
+    """
+    player = np.uint64(viewer)
+    other = player ^ ONE
+    children = np.empty_like(positions)
+    count = 0
+    for i in range(len(positions)):
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        word = complete_word(p0, p1, p2, p3, np.uint64(move))
+        s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), player)
+        c0, c1, c2, c3 = apply(s0, p1, p2, s3, player, word)
+        if consistent(c0, c1, c2, c3, other, player, demands):
+            children[count, 0] = c0
+            children[count, 1] = c1
+            children[count, 2] = c2
+            children[count, 3] = c3
+            count += 1
+    return children[:count]

@@ -1,0 +1,169 @@
+"""Compiled parts of enumerating a whole tree of dark chess, level by level."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from klss_spiel.games.chess.packed.kernels.bits import ONE, ZERO
+from klss_spiel.games.chess.packed.kernels.moves import PUBLIC_BITS
+from klss_spiel.games.chess.packed.kernels.observations import extend_key
+from klss_spiel.kernels import kernel
+
+_CELL: Final = np.uint64(63)
+_S6: Final = np.uint64(6)
+_REPETITIONS: Final = 2  # earlier occurrences that make a draw
+
+
+@kernel
+def judge(positions: Any, black: Any, can_move: Any, no_move_loses: Any) -> Any:
+    """Which positions end a game of dark chess, and how.
+
+    Args:
+        positions: [n, 4] packed positions.
+        black: [n] side to move of each.
+        can_move: [n] whether it can move.
+        no_move_loses: a side without any move loses; else a draw.
+
+    Returns:
+        terminal: [n] whether the side to move has lost its king or cannot move.
+        utility: [n] White's utility there, 0 elsewhere.
+    """
+    n = len(positions)
+    terminal = np.zeros(n, dtype=np.bool_)
+    utility = np.zeros(n, dtype=np.float32)
+    for i in range(n):
+        kings = ~positions[i, 0] & positions[i, 1] & positions[i, 2]
+        tint = positions[i, 3] if black[i] else ~positions[i, 3]
+        dead = kings & tint == ZERO
+        if dead or not can_move[i]:
+            terminal[i] = True
+            if dead or no_move_loses:
+                utility[i] = np.float32(1.0) if black[i] else np.float32(-1.0)
+    return terminal, utility
+
+
+@kernel
+def sort_moves(starts: Any, words: Any, numbers: Any) -> Any:
+    """Sorts the moves of each position by action number, in place; returns the numbers.
+
+    Args:
+        starts: [n + 1] moves of position i are words[starts[i]:starts[i + 1]].
+        words: [m] moves of `kernels.moves.generate_all`.
+        numbers: [2^15] action number of each public move word.
+    """
+    actions = np.empty(len(words), dtype=np.int32)
+    for i in range(len(starts) - 1):
+        for j in range(starts[i], starts[i + 1]):
+            word = words[j]
+            action = numbers[np.uint64(word) & PUBLIC_BITS]
+            k = j
+            while k > starts[i] and actions[k - 1] > action:
+                actions[k] = actions[k - 1]
+                words[k] = words[k - 1]
+                k -= 1
+            actions[k] = action
+            words[k] = word
+    return actions
+
+
+@kernel
+def is_irreversible(positions: Any, starts: Any, words: Any) -> Any:
+    """[m] whether each move captures or moves a pawn, which restarts the fifty-move count."""
+    answer = np.zeros(len(words), dtype=np.bool_)
+    for i in range(len(positions)):
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        pawns = p0 & ~p1 & ~p2
+        before = p0 | p1 | p2 | p3
+        for j in range(starts[i], starts[i + 1]):
+            word = np.uint64(words[j])
+            taken = (before >> ((word >> _S6) & _CELL)) & ONE
+            answer[j] = taken or (pawns >> (word & _CELL)) & ONE
+    return answer
+
+
+@kernel
+def extend_keys(
+    keys: Any, parents: Any, words: Any, mover: Any, observed: Any, ending: Any, every_ply: Any
+) -> Any:
+    """Keys of both players' sequences of own moves and observations.
+
+    Args:
+        keys: [n, 2] keys of the parents.
+        parents: [m] parent of each child.
+        words: [m] move that leads to each child.
+        mover: who made them all.
+        observed: [m, 2] keys of what both see after it.
+        ending: [m] how the game ended there, 0 if it goes on; both see it.
+        every_ply: whether the mover looks at the board after the own move, too.
+
+    Returns:
+        [m, 2] keys of the children.
+    """
+    extended = np.empty((len(words), 2), dtype=np.uint64)
+    for j in range(len(words)):
+        for player in range(2):
+            own = mover == player
+            move = (np.uint64(words[j]) & PUBLIC_BITS) + ONE if own else ZERO
+            looks = every_ply or not own or ending[j]
+            seen = observed[j, player] ^ np.uint64(ending[j]) if looks else ZERO
+            extended[j, player] = extend_key(keys[parents[j], player], move, seen)
+    return extended
+
+
+@kernel
+def intern(keys: Any) -> Any:
+    """Numbers keys by first appearance.
+
+    Returns:
+        numbers: [n] number of each key.
+        first: [k] where each number appears first.
+    """
+    n = len(keys)
+    slots = 16
+    while slots < 2 * n:
+        slots *= 2
+    table = np.zeros(slots, dtype=np.uint32)
+    last = np.uint64(slots - 1)
+    numbers = np.empty(n, dtype=np.int32)
+    first = np.empty(n, dtype=np.int64)
+    count = 0
+    for i in range(n):
+        key = keys[i]
+        slot = key & last
+        while table[slot] and keys[first[np.uint64(table[slot]) - ONE]] != key:
+            slot = (slot + ONE) & last
+        if not table[slot]:
+            first[count] = i
+            count += 1
+            table[slot] = count
+        numbers[i] = table[slot] - np.uint32(1)
+    return numbers, first[:count].copy()
+
+
+@kernel
+def is_third_occurrence(positions: Any, parents: Any, clocks: Any, start: Any) -> Any:
+    """Whether nodes stand for the third time since the last capture or pawn move.
+
+    Args:
+        positions: [N, 4] positions of all nodes so far, parents before children.
+        parents: [N] parent of each; those of the root are never looked at.
+        clocks: [N] plies since the last capture or pawn move within the tree.
+        start: first node to judge.
+
+    Returns:
+        [N - start] answers.
+    """
+    answer = np.zeros(len(positions) - start, dtype=np.bool_)
+    for node in range(start, len(positions)):
+        seen = 0
+        other = node
+        for _ in range(clocks[node] // 2):
+            other = parents[parents[other]]
+            same = True
+            for k in range(4):
+                same = same and positions[other, k] == positions[node, k]
+            seen += same
+        answer[node - start] = seen >= _REPETITIONS
+    return answer

@@ -1,0 +1,1 @@
+"""Small games of hidden signals: pennies and the papers' worked examples."""

@@ -1,0 +1,282 @@
+"""Tests of the subgames that a search carries over from its last tree."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from klss_spiel.algorithms import knowledge
+from klss_spiel.algorithms.search.carry_over import (
+    keep,
+    next_search,
+    own_nodes,
+    prior_of,
+    region,
+    worth,
+)
+from klss_spiel.algorithms.search.equilibrium import node_values, solve_exactly
+from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.algorithms.search.policy import policy_of_search
+from klss_spiel.algorithms.search.root import RootGadget
+from klss_spiel.algorithms.search.search import search_from_start
+from klss_spiel.algorithms.search.settings import (
+    FRESH,
+    KLSS,
+    KLUSS,
+    OBSCURO,
+    AlternateValue,
+    Iterate,
+    kluss,
+)
+from klss_spiel.algorithms.subgame import recipes
+from klss_spiel.algorithms.subgame.subgame import build_subgame
+from klss_spiel.budget import Budget
+from klss_spiel.linear_program import solve
+from klss_spiel.openspiel import history_of, tree_from_game
+from tests.algorithms.search.test_search import DARK_HEX, DICE, KUHN, PLAIN, expand_all, searched
+
+GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=ascending,returns_type=win_loss)"
+
+# What the papers' exact methods use: values against a best response, nothing added.
+EXACT = dataclasses.replace(
+    PLAIN, alternate=AlternateValue.BEST_RESPONSE, gifts=False, min_infoset_size=1
+)
+
+
+def whole(name, settings, player, iterations=6):
+    """A search that has seen the whole game but is far from having solved it."""
+    search = search_from_start(search_game(name), settings, player)
+    expand_all(search)
+    search.iterate(iterations)
+    return search
+
+
+def belief_at(game, player, label):
+    belief = game.belief(player)
+    belief.advance(None, label)
+    return belief
+
+
+def continued(search, label, settings=None):
+    player = search.tree.player
+    settings = search.settings if settings is None else settings
+    belief = belief_at(search.game, player, label)
+    return next_search(search.game, settings, player, search, label, belief, 5)[0]
+
+
+def reached_labels(tree, policy, player):
+    """Decision infosets that the player's policy plays to."""
+    infosets = tree.infosets[player]
+    plan = policy.realization_plans[player]
+    return [
+        (label, infoset)
+        for label, infoset in infosets.index_of_label.items()
+        if plan[infosets.parent_sequence[infoset]] > 0.0
+    ]
+
+
+@pytest.mark.parametrize("name", [KUHN, DARK_HEX, GOOFSPIEL])
+@pytest.mark.parametrize("order", [1, 2, 3, math.inf])
+def test_the_region_is_the_cores_knowledge_set(name, order):
+    tree = tree_from_game(name)
+    search = whole(name, PLAIN, 0, iterations=0)
+    node_of_history = {tuple(history_of(tree, n)): n for n in range(tree.num_nodes)}
+    places = [
+        node_of_history[tuple(state.history())]
+        for state in search.tree.positions[2 : search.tree.num_nodes]
+    ]
+    for label, infoset in list(tree.infosets[0].index_of_label.items())[::3]:
+        expected = knowledge.knowledge_set(tree, tree.infoset[0] == infoset, order)
+        own = own_nodes(search.tree, search.game.infosets(0, label))
+        found = region(search.tree, own, order)[2:]
+        assert sorted(np.array(places)[found]) == np.flatnonzero(expected).tolist()
+
+
+@pytest.mark.parametrize("name", [KUHN, DARK_HEX, DICE, GOOFSPIEL])
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("gadget", [RootGadget.MAXMARGIN, RootGadget.RESOLVE])
+@pytest.mark.parametrize(
+    ("carry_over", "recipe"),
+    [
+        (kluss(2), recipes.KLUSS(2)),
+        (kluss(math.inf), recipes.MAXMARGIN),
+        (KLSS, recipes.KLSS(1)),
+    ],
+    ids=["kluss", "common_knowledge", "klss"],
+)
+def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, carry_over, recipe):
+    tree = tree_from_game(name)
+    settings = dataclasses.replace(EXACT, carry_over=carry_over)
+    search = whole(name, settings, player)
+    blueprint = policy_of_search(search, tree, Iterate.LAST)
+    if gadget == RootGadget.RESOLVE:
+        recipe = recipe(gadget=recipes.Gadget.RESOLVE, root_weights=recipes.RootWeights.UNIFORM)
+        settings = dataclasses.replace(settings, optimistic_prior=False)
+    scale = search.game.utility_scale
+    labels = reached_labels(tree, blueprint, player)
+    assert labels
+    for label, infoset in labels[:: max(1, len(labels) // 12)]:
+        subgame = build_subgame(tree, blueprint, infoset, recipe, player=player)
+        expected = solve(subgame.form, player).value
+        later = continued(search, label, settings)
+        assert later.tree.num_roots == subgame.game.num_roots
+        found = solve_exactly(later.tree, later.root, gadget)
+        assert scale * found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_with_the_old_strategies_put_back_every_margin_is_zero(player):
+    settings = dataclasses.replace(OBSCURO, gifts=False, min_infoset_size=1)
+    search = searched(DICE, settings, 600, player=player)
+    tree = tree_from_game(DICE)
+    sign = 1.0 if player == 0 else -1.0
+    continued_somewhere = 0
+    for label in tree.infosets[player].index_of_label:
+        if not np.any(own_nodes(search.tree, search.game.infosets(player, label))):
+            continue
+        later = continued(search, label)
+        values = node_values(later.tree, (later.behavior(0), later.behavior(1)))
+        roots = values[1 : 1 + later.tree.num_roots]
+        np.testing.assert_allclose(sign * roots, later.root.alternate, atol=1e-12)
+        continued_somewhere += 1
+    assert continued_somewhere > 3
+
+
+def test_continued_cfr_solves_the_gadget_game():
+    """From the carried-over strategies to the value of the linear program."""
+    tree = tree_from_game(DICE)
+    settings = dataclasses.replace(EXACT, gadget=RootGadget.MAXMARGIN)
+    search = whole(DICE, settings, 0)
+    label = next(iter(tree.infosets[0].index_of_label))
+    exact, approximate = continued(search, label), continued(search, label)
+    value = solve_exactly(exact.tree, exact.root, RootGadget.MAXMARGIN)
+    approximate.iterate(3000)
+    values = node_values(
+        approximate.tree, (approximate.tree.average(0), approximate.tree.average(1))
+    )
+    margins = values[1 : 1 + approximate.tree.num_roots] - approximate.root.alternate
+    chosen = approximate.tree.average(1)[1 : 1 + approximate.tree.num_roots]
+    assert chosen @ margins == pytest.approx(value, abs=2e-3)
+
+
+def test_gifts_lower_alternate_values_and_never_raise_them():
+    plain = dataclasses.replace(OBSCURO, gifts=False, min_infoset_size=1)
+    search = searched(DICE, plain, 600)
+    generous = searched(DICE, dataclasses.replace(plain, gifts=True), 600)
+    tree = tree_from_game(DICE)
+    lowered = 0
+    for label in tree.infosets[0].index_of_label:
+        own = own_nodes(search.tree, search.game.infosets(0, label))
+        if np.any(own):
+            difference = keep(search, own, KLUSS).alternate - keep(generous, own, KLUSS).alternate
+            assert np.all(difference >= 0.0)
+            lowered += int(np.any(difference > 1e-3))
+    assert lowered
+
+
+def test_sampled_positions_are_capped_by_what_the_player_was_worth():
+    def rosy(positions):
+        return np.full(len(positions), 0.9)
+
+    settings = dataclasses.replace(OBSCURO, carry_over=FRESH)
+    search = search_from_start(search_game(DICE, rosy), settings, 0)
+    search.run(Budget(nodes=500))
+    label = next(iter(tree_from_game(DICE).infosets[0].index_of_label))
+    later = continued(search, label)
+    assert later.tree.num_roots == len(belief_at(search.game, 0, label).positions) == 3
+    np.testing.assert_allclose(later.root.alternate, worth(search))
+    first = next_search(search.game, settings, 0, None, label, belief_at(search.game, 0, label), 5)[
+        0
+    ]
+    np.testing.assert_allclose(first.root.alternate, 0.9)
+
+
+def test_a_small_tree_is_topped_up_with_the_rest_of_the_belief():
+    settings = dataclasses.replace(OBSCURO, min_infoset_size=256)
+    search = searched(DICE, settings, 30)
+    tree = tree_from_game(DICE)
+    for label in tree.infosets[0].index_of_label:
+        belief = belief_at(search.game, 0, label)
+        own = own_nodes(search.tree, search.game.infosets(0, label))
+        later = continued(search, label)
+        roots = own_nodes(later.tree, search.game.infosets(0, label))
+        histories = {tuple(s.history()) for s in later.tree.positions[np.flatnonzero(roots)]}
+        assert histories == {tuple(s.history()) for s in belief.positions}
+        if not np.any(own):
+            # The opponent knows everything at positions that come from nowhere.
+            assert later.tree.num_roots == len(belief.positions)
+
+
+def test_frozen_strategies_stay_and_their_leaves_are_left_alone():
+    settings = dataclasses.replace(OBSCURO, carry_over=KLSS, min_infoset_size=1)
+    search = searched(DICE, settings, 600)
+    tree = tree_from_game(DICE)
+    seen = 0
+    for label in tree.infosets[0].index_of_label:
+        if not np.any(own_nodes(search.tree, search.game.infosets(0, label))):
+            continue
+        later = continued(search, label)
+        count = later.tree.num_infosets[0]
+        frozen = later.tree.infosets[0].frozen[:count]
+        if not np.any(frozen):
+            continue
+        seen += 1
+        owner = later.tree.sequences[0].infoset[1 : later.tree.num_sequences[0]]
+        fixed = 1 + np.flatnonzero(frozen[owner])
+        before = later.tree.sequences[0].strategy[fixed].copy()
+        later.run(Budget(nodes=300))
+        np.testing.assert_array_equal(later.tree.sequences[0].strategy[fixed], before)
+    assert seen
+
+
+def test_the_prior_mixes_the_opponents_reach_with_a_uniform_choice():
+    np.testing.assert_allclose(prior_of(np.array([0.3, 0.1, 0.0]), True), [13 / 24, 7 / 24, 4 / 24])
+    np.testing.assert_allclose(prior_of(np.array([0.3, 0.1, 0.0]), False), 1 / 3)
+    np.testing.assert_allclose(prior_of(np.zeros(4), True), 1 / 4)
+
+
+def uneven(positions):
+    """Values without ties, so that rounding cannot decide anything."""
+    return np.array(
+        [np.sin(1.0 + sum(7.0**i * a for i, a in enumerate(p.history()))) for p in positions]
+    )
+
+
+@pytest.mark.parametrize("gadget", list(RootGadget))
+@pytest.mark.parametrize("player", [0, 1])
+def test_the_compiled_root_equals_the_reference_and_blends_as_figure_10(gadget, player):
+    settings = dataclasses.replace(OBSCURO, gadget=gadget)
+    first = search_from_start(search_game(DICE, uneven), settings, player)
+    first.run(Budget(nodes=300))
+    label = next(iter(tree_from_game(DICE).infosets[player].index_of_label))
+    fast, slow = continued(first, label), continued(first, label)
+    assert fast.tree.num_roots > 1
+    for search in (fast, slow):
+        search.root.alternate[::2] += 0.3  # more than can be had, so the opponent enters
+    slow.settings = dataclasses.replace(
+        settings, minimizer=dataclasses.replace(settings.minimizer, name="same")
+    )
+    opponent = 1 - player
+    entered = 0
+    for _ in range(8):
+        for search in (fast, slow):
+            search.iterate(1)
+        for name in fast.root._fields:
+            np.testing.assert_allclose(
+                getattr(fast.root, name), getattr(slow.root, name), atol=1e-12
+            )
+        for p in (0, 1):
+            np.testing.assert_allclose(fast.behavior(p), slow.behavior(p), atol=1e-9)
+        root, m = fast.root, fast.tree.num_roots
+        blend = {
+            RootGadget.MAXMARGIN: 0.0,
+            RootGadget.RESOLVE: 1.0,
+            RootGadget.BLEND: root.enter.max(),
+        }[gadget]
+        np.testing.assert_allclose(
+            fast.behavior(opponent)[1 : 1 + m],
+            blend * root.prior * root.enter + (1.0 - blend) * root.maxmargin,
+        )
+        entered += bool(np.any(root.enter > 0.0))
+    assert entered

@@ -1,0 +1,315 @@
+"""Refinement over whole games: plans, solvers, checkpoints, choices of infosets."""
+
+import time
+
+import numpy as np
+import pytest
+
+from klss_spiel.algorithms.knowledge import infoset_graph
+from klss_spiel.algorithms.subgame.independent_set import independent_set
+from klss_spiel.algorithms.subgame.recipes import (
+    KLSS,
+    KLUSS,
+    MAXMARGIN,
+    OLSS_1,
+    SAFE_1_KLSS,
+    parse_recipe,
+)
+from klss_spiel.algorithms.subgame.refine import Plan, infosets_after_chance, refine
+from klss_spiel.algorithms.subgame.regions import RegionIndex
+from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, Ties
+from klss_spiel.algorithms.subgame.subgame import build_subgame
+from klss_spiel.best_response import best_response_to, nash_conv
+from klss_spiel.budget import Budget
+from klss_spiel.linear_program import floor_bounds
+from klss_spiel.openspiel import policy_to_openspiel, tree_from_game
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
+from tests.helpers.random_trees import random_tree
+
+DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
+
+
+class CountingSolver:
+    """Linear programming that counts and can be killed."""
+
+    def __init__(self, limit=None):
+        self.solved = 0
+        self.batches = []
+        self.limit = limit
+
+    def __str__(self):
+        return "counting"
+
+    def solve(self, subgames, bounds):
+        self.batches.append(len(subgames))
+        self.solved += len(subgames)
+        if self.limit is not None and self.solved > self.limit:
+            raise KeyboardInterrupt
+        return LinearProgramming().solve(subgames, bounds)
+
+
+@pytest.fixture(scope="module")
+def leduc():
+    tree = tree_from_game("leduc_poker")
+    return tree, BehaviorPolicy.random(tree, np.random.default_rng(3))
+
+
+def plain_nested(tree, blueprint, recipe, player):
+    """Nested refinement by the book: a fresh blueprint and fresh tables at every step."""
+    table = tree.infosets[player]
+    result = blueprint.probabilities[player].copy()
+
+    def visit(infoset, current):
+        subgame = build_subgame(tree, current, infoset, recipe, player)
+        if subgame.is_empty:
+            return
+        (behavior,) = LinearProgramming().solve([subgame], [None])
+        behavior = np.where(subgame.is_reached, behavior, subgame.blueprint)
+        probabilities = subgame.on_tree(behavior, current.probabilities[player])
+        result[table.sequences(infoset)] = probabilities[table.sequences(infoset)]
+        below = current.replace(player, probabilities)
+        for after in table.decisions.tolist():
+            before = table.parent_sequence[after]
+            if before and table.sequence_infoset[before] == infoset:
+                # Where the solution never goes, what it says is still what is played.
+                result[table.sequences(after)] = probabilities[table.sequences(after)]
+                visit(after, below)
+
+    for infoset in table.decisions.tolist():
+        if table.parent_sequence[infoset] == 0:
+            visit(infoset, blueprint)
+    return result
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("recipe", [KLSS(1), KLSS(3), SAFE_1_KLSS(), KLSS(1)(reach=True)])
+def test_nested_refinement_is_what_the_book_says(player, recipe):
+    for seed in range(4):
+        tree = random_tree(seed, timed=seed % 2 == 0, plies=4)
+        blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+        found = refine(tree, blueprint, recipe, player=player).policy.probabilities[player]
+        expected = plain_nested(tree, blueprint, recipe, player)
+        plans = [treeplex_from_tree(tree, player).realization_plan(b) for b in (found, expected)]
+        np.testing.assert_allclose(plans[0], plans[1], atol=1e-7)
+
+
+def test_only_chosen_infosets_and_what_follows_them_change(leduc):
+    tree, blueprint = leduc
+    for player in (0, 1):
+        where = infosets_after_chance(tree, player)
+        refined = refine(tree, blueprint, KLSS(1), player=player, where=where)
+        assert set(refined.solved) == set(where.tolist())
+        changed = refined.policy.probabilities[player] != blueprint.probabilities[player]
+        infosets = tree.infosets[player]
+        labels = {infosets.labels[i] for i in infosets.sequence_infoset[changed]}
+        assert labels
+        assert all("Round: 2" in label or "Round 2" in label for label in labels)
+        np.testing.assert_array_equal(
+            refined.policy.probabilities[1 - player], blueprint.probabilities[1 - player]
+        )
+
+
+def test_infosets_after_the_community_card_are_those_of_both_players(leduc):
+    tree, _ = leduc
+    # 5 betting sequences reach round 2; each player sees a card of 3 ranks x 2 suits and
+    # a board card of the 5 others.
+    for player in (0, 1):
+        where = infosets_after_chance(tree, player)
+        assert len(where) == 5 * 6 * 5
+        sizes = np.bincount(tree.infoset[player], minlength=where.max() + 1)[where]
+        assert set(sizes) == {4}  # OLSS, appendix B: the opponent's 4 possible cards.
+    assert np.all(tree.infosets[0].num_actions[infosets_after_chance(tree, 0)] > 0)
+    assert np.all(tree.infosets[1].num_actions[infosets_after_chance(tree, 1)] == 0)
+
+
+def test_one_closure_is_solved_once(leduc):
+    tree, blueprint = leduc
+    where = infosets_after_chance(tree, 0)
+    solver = CountingSolver()
+    refined = refine(tree, blueprint, MAXMARGIN, where=where, solver=solver)
+    assert len(refined.solved) == len(where)
+    assert solver.solved == 5 * 6  # Betting sequences x board cards.
+    # Order 3 is common knowledge in leduc, but each infoset is solved by itself.
+    solver = CountingSolver()
+    refine(tree, blueprint, KLSS(3), where=where[:7], solver=solver)
+    assert solver.solved == 7
+
+
+def test_safe_plans_in_leduc(leduc):
+    tree, blueprint = leduc
+    form = sequence_form_from_tree(tree)
+
+    def loss(policy):
+        return best_response_to(form, 1, policy.realization_plans[0]).value
+
+    before = loss(blueprint)
+    for recipe, plan in (
+        (KLSS(1), Plan.UPDATED),
+        (KLSS(1), Plan.INDEPENDENT_SET),
+        (MAXMARGIN, Plan.NESTED),
+    ):
+        refined = refine(tree, blueprint, recipe, plan=plan)
+        assert loss(refined.policy) < before - 1e-6
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", DARK_HEX, "leduc_poker"])
+def test_independent_sets_are_independent_closed_and_maximal(game):
+    tree = tree_from_game(game)
+    for player in (0, 1):
+        index = RegionIndex(tree, player)
+        table = tree.infosets[player]
+        graph = infoset_graph(tree, player)
+        sets = []
+        for seed in range(3):
+            chosen = independent_set(index, table.decisions, np.random.default_rng(seed))
+            taken = set(chosen.tolist())
+            sets.append(frozenset(taken))
+            for infoset in taken:
+                assert not taken & set(graph.neighbors(infoset).tolist())
+                before = table.parent_sequence[infoset]
+                assert before == 0 or int(table.sequence_infoset[before]) in taken
+            for infoset in set(table.decisions.tolist()) - taken:
+                before = table.parent_sequence[infoset]
+                could = before == 0 or int(table.sequence_infoset[before]) in taken
+                assert not could or taken & set(graph.neighbors(infoset).tolist())
+        assert len(set(sets)) > 1
+
+
+def test_an_independent_set_of_perfect_information_is_everything():
+    tree = tree_from_game("nim(pile_sizes=1;2)")
+    index = RegionIndex(tree, 0)
+    decisions = tree.infosets[0].decisions
+    chosen = independent_set(index, decisions, np.random.default_rng(0))
+    np.testing.assert_array_equal(chosen, decisions)
+
+
+def test_cfr_comes_close_to_linear_programming(leduc):
+    tree, blueprint = leduc
+    form = sequence_form_from_tree(tree)
+    where = infosets_after_chance(tree, 0)[::30]
+    before = best_response_to(form, 1, blueprint.realization_plans[0]).value
+    for recipe in (KLSS(1), OLSS_1()):
+        by_cfr = refine(tree, blueprint, recipe, where=where, solver=Cfr(500))
+        assert best_response_to(form, 1, by_cfr.policy.realization_plans[0]).value <= before + 1e-3
+        subgames = [build_subgame(tree, blueprint, i, recipe) for i in where.tolist()]
+        nothing = [None] * len(subgames)
+        found = Cfr(500).solve(subgames, nothing)
+        optimal = LinearProgramming(Ties.FIRST).solve(subgames, nothing)
+        for subgame, approximate, exact in zip(subgames, found, optimal, strict=True):
+            margins = [subgame.margins(behavior) for behavior in (approximate, exact)]
+            if recipe.name == "olss-1":
+                margins = [subgame.root_weights @ m for m in margins]
+            assert margins[0].min() == pytest.approx(margins[1].min(), abs=0.03)
+
+
+def test_cfr_solves_independent_subgames_in_one_batch(leduc):
+    tree, blueprint = leduc
+    where = infosets_after_chance(tree, 0)[:3].tolist()
+    subgames = [build_subgame(tree, blueprint, i, KLSS(1)) for i in where]
+    together = Cfr(50).solve(subgames, [None] * len(subgames))
+    for subgame, behavior in zip(subgames, together, strict=True):
+        (alone,) = Cfr(50).solve([subgame], [None])
+        np.testing.assert_allclose(behavior, alone, atol=1e-9)
+
+
+def test_cfr_stops_when_its_time_is_over(leduc):
+    tree, blueprint = leduc
+    subgame = build_subgame(tree, blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
+    Cfr(50).solve([subgame], [None])  # Compiles.
+    start = time.monotonic()
+    (behavior,) = Cfr(Budget(seconds=0.2)).solve([subgame], [None])
+    assert 0.2 <= time.monotonic() - start < 5.0
+    best = subgame.margins(LinearProgramming().solve([subgame], [None])[0]).min()
+    assert subgame.margins(behavior).min() == pytest.approx(best, abs=0.05)
+    with pytest.raises(ValueError, match="do not grow"):
+        Cfr(Budget(nodes=10)).solve([subgame], [None])
+
+
+def test_results_are_deterministic_for_a_seed(leduc):
+    tree, blueprint = leduc
+    for plan in Plan:
+        arguments = dict(where=infosets_after_chance(tree, 0)[::5], plan=plan, seed=1)
+        if plan == Plan.INDEPENDENT_SET:
+            arguments["where"] = None
+        first, second = (
+            refine(
+                tree,
+                blueprint,
+                KLSS(1),
+                solver=LinearProgramming(Ties.RANDOM, 4),
+                **arguments,
+            ).policy.probabilities[0]
+            for _ in range(2)
+        )
+        np.testing.assert_array_equal(first, second)
+
+
+def test_a_killed_refinement_resumes_where_it_stood(tmp_path, leduc, monkeypatch):
+    from klss_spiel.algorithms.subgame import checkpoint as refinement_checkpoint
+    from klss_spiel.algorithms.subgame import refine as module
+
+    tree, blueprint = leduc
+    monkeypatch.setattr(refinement_checkpoint, "_SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(module, "_LARGEST_BATCH", 16)
+    path = tmp_path / "solves.npz"
+    where = infosets_after_chance(tree, 0)
+    with pytest.raises(KeyboardInterrupt):
+        refine(tree, blueprint, KLSS(1), where=where, solver=CountingSolver(100), checkpoint=path)
+    solver = CountingSolver()
+    resumed = refine(tree, blueprint, KLSS(1), where=where, solver=solver, checkpoint=path)
+    assert 0 < solver.solved <= len(where) - 96
+    fresh = refine(tree, blueprint, KLSS(1), where=where, solver=CountingSolver())
+    np.testing.assert_array_equal(resumed.policy.probabilities[0], fresh.policy.probabilities[0])
+    again = CountingSolver()
+    refine(tree, blueprint, KLSS(1), where=where, solver=again, checkpoint=path)
+    assert again.solved == 0
+    with pytest.raises(ValueError, match="another refinement"):
+        refine(tree, blueprint, KLSS(3), where=where, solver=again, checkpoint=path)
+
+
+def test_the_refined_strategy_is_an_openspiel_policy():
+    tree = tree_from_game("kuhn_poker")
+    refined = refine(tree, BehaviorPolicy.uniform(tree), KLSS(1))
+    import pyspiel
+    from open_spiel.python.algorithms import exploitability
+
+    game = pyspiel.load_game("kuhn_poker")
+    policy = policy_to_openspiel(refined.policy, game)
+    assert exploitability.nash_conv(game, policy) == pytest.approx(nash_conv(refined.policy))
+
+
+def test_infosets_the_blueprint_never_reaches_are_skipped_and_kept():
+    tree = tree_from_game("kuhn_poker")
+    infosets = tree.infosets[0]
+    probabilities = BehaviorPolicy.uniform(tree).probabilities[0].copy()
+    probabilities[infosets.sequences(infosets.index_of_label["0"])] = [0.0, 1.0]
+    second = infosets.index_of_label["0pb"]
+    probabilities[infosets.sequences(second)] = [0.3, 0.7]
+    blueprint = BehaviorPolicy.uniform(tree).replace(0, probabilities)
+    refined = refine(tree, blueprint, KLSS(1), where=[second])
+    assert refined.skipped == (second,)
+    assert refined.solved == ()
+    np.testing.assert_array_equal(refined.policy.probabilities[0], probabilities)
+
+
+def test_recipes_have_names():
+    assert parse_recipe("1-klss") == KLSS(1)
+    assert parse_recipe("2-kluss") == KLUSS(2)
+    assert parse_recipe("reach-maxmargin").reach
+    assert parse_recipe("1-klss-resolve").gadget.value == "resolve"
+    assert parse_recipe("safe-1-klss") == SAFE_1_KLSS()
+    for wrong in ("klss", "2-klss", "maxmargin-resolve", "olss-3", ""):
+        with pytest.raises(ValueError, match=r"expected|odd|gadget"):
+            parse_recipe(wrong)
+
+
+def test_bad_input_is_refused_with_a_reason(leduc):
+    tree, blueprint = leduc
+    bounds = floor_bounds(treeplex_from_tree(tree, 0), 0.1)
+    with pytest.raises(ValueError, match="infosets of player 0"):
+        refine(tree, blueprint, KLSS(1), where=[10**6])
+    with pytest.raises(ValueError, match="cannot keep lower bounds"):
+        refine(tree, blueprint, KLSS(1), lower_bounds=bounds, solver=Cfr(10))
+    with pytest.raises(ValueError, match="shape"):
+        refine(tree, blueprint, KLSS(1), lower_bounds=bounds[:-1])
