@@ -22,7 +22,8 @@ from multiprocessing import connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from klss_spiel.row_files import Row, check_columns, columns_of, plain
+from klss_spiel.row_files import check_columns
+from klss_spiel.row_formats import Row, columns_of, plain
 
 # Run once in every process before its first job, e.g. to choose jax's precision.
 Setup = Callable[[], object]

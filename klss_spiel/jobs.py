@@ -26,7 +26,8 @@ from absl import logging
 from klss_spiel.executors import IN_PROCESS, Executor, Outcome, Setup, parse_executor
 from klss_spiel.executors import Job as Job
 from klss_spiel.progress import Progress
-from klss_spiel.row_files import ERROR, KEY, PART, Row, RowFile, flat, latest_by_key, plain
+from klss_spiel.row_files import ERROR, KEY, PART, RowFile, latest_by_key
+from klss_spiel.row_formats import Row, flat, plain
 from klss_spiel.versions import versions
 
 # Columns that say which part of all jobs a file has; see `shard_stamp`.

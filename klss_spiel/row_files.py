@@ -1,41 +1,42 @@
 """Files of rows: `.csv` and `.jsonl`, a row a line, appended as rows are finished.
 
-A row is a mapping from column names to values that JSON knows (`plain` makes them of
-numpy's). A `RowFile` is only ever appended to, and by one process at a time: what a
-killed process leaves behind is whole rows and at most one torn last line, which the next
-process cuts off.
+Formats and rows are those of `row_formats`. A `RowFile` is only ever appended to, and by
+one process at a time: what a killed process leaves behind is whole rows and at most one
+torn last line, which the next process cuts off.
 
 Columns of bookkeeping: `key` says which job a row belongs to. `part` is "2/3" in the
 second of three rows of one job; a job counts only if all its parts are there. `error` is
 why a job has no result. Several rows of one key mean that a job was done again: the last
 ones count (`latest_by_key`).
 
-CSV has one line of column names for all rows. They are those of the first row with a
-result, or those declared; a row may lack columns (empty cells, read back as None) but not
-have others. Nested mappings become columns with dotted names. Strings stand as they are
-unless they could be read as something else; all other values, and such strings, are
-written as JSON, so that what is read has the types that were written. JSONL has no such
-limits; numbers that JSON does not know are the texts "NaN", "Infinity" and "-Infinity"
-there, and read back as numbers.
+CSV has one line of column names for all rows: those of the first row with a result, or
+those declared. A row may lack columns but not have others. JSONL has no such limit.
 """
 
 from __future__ import annotations
 
-import csv
 import fcntl
-import io
-import json
-import math
 import os
 import pathlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from absl import logging
 
-Row = Mapping[str, Any]
+from klss_spiel.row_formats import (
+    Row,
+    columns_of,
+    csv_cells,
+    csv_lines,
+    csv_rows,
+    flat,
+    from_csv,
+    from_jsonl,
+    to_csv,
+    to_jsonl,
+)
 
 KEY = "key"
 PART = "part"
@@ -43,14 +44,6 @@ ERROR = "error"
 
 _SUFFIXES = (".csv", ".jsonl")
 _SECONDS_BETWEEN_SYNCS = 1.0
-_LARGEST_CELL = 2**30
-# Python's own names of the numbers that JSON has not.
-_NOT_JSON = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-def columns_of(rows: Iterable[Row]) -> list[str]:
-    """All columns, in order of first appearance."""
-    return list(dict.fromkeys(column for row in rows for column in row))
 
 
 def check_columns(columns: Iterable[str]) -> None:
@@ -58,68 +51,6 @@ def check_columns(columns: Iterable[str]) -> None:
     for column in columns:
         if column in (KEY, PART, ERROR):
             raise ValueError(f"expected columns with other names than {column!r}")
-
-
-def plain(value: Any) -> Any:
-    """A value as files give it back: numpy's as Python's, tuples as lists, keys as texts.
-
-    Raises:
-      ValueError: if there is no such value.
-    """
-    value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise ValueError(
-        f"expected numbers, texts, lists, mappings or None in a row, got {type(value).__name__}"
-    )
-
-
-def flat(row: Row) -> dict[str, Any]:
-    """The row with nested mappings spread over columns with dotted names."""
-    return dict(_flatten(plain(row)))
-
-
-def to_csv(rows: Sequence[Row]) -> str:
-    """Rows as CSV with all their columns; `from_csv` gets back the same values."""
-    flat_rows = [flat(row) for row in rows]
-    columns = columns_of(flat_rows)
-    return _csv_lines([columns]) + _csv_cells(flat_rows, columns)
-
-
-def from_csv(text: str) -> list[dict[str, Any]]:
-    """The rows that `to_csv` wrote; cells that were absent come back as None."""
-    columns, *lines = _csv_cells_of(text) or [[]]
-    rows: list[dict[str, Any]] = []
-    for line in lines:
-        row: dict[str, Any] = {}
-        for column, cell in zip(columns, line, strict=True):
-            *outer, last = column.split(".")
-            inner = row
-            for name in outer:
-                inner = inner.setdefault(name, {})
-            inner[last] = _decode_cell(cell)
-        rows.append(row)
-    return rows
-
-
-def to_jsonl(rows: Iterable[Row]) -> str:
-    """Rows as JSON, a line each; `from_jsonl` gets back the same values."""
-    return "".join(
-        json.dumps(_finite(plain(row)), allow_nan=False, ensure_ascii=False) + "\n" for row in rows
-    )
-
-
-def from_jsonl(text: str) -> list[dict[str, Any]]:
-    """The rows that `to_jsonl` wrote."""
-    # Not splitlines(), for which more than "\n" ends a line.
-    rows = [_with_numbers(json.loads(line)) for line in text.split("\n") if line]
-    if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("expected a JSON object in every line")
-    return rows
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -259,8 +190,8 @@ class RowFile:
             os.ftruncate(self._file, 0)
             return []
         if whole and self._is_csv:
-            self._header = _csv_cells_of(content[:whole].decode().split("\n", 1)[0])[0]
-        present = self._header or [column for row in rows for column, _ in _flatten(row)]
+            self._header = csv_cells(content[:whole].decode().split("\n", 1)[0])[0]
+        present = self._header or columns_of(flat(row) for row in rows)
         missing = [column for column in self._declared or [KEY, *columns] if column not in present]
         if present and missing:
             raise ValueError(
@@ -298,14 +229,14 @@ class RowFile:
             bookkeeping = [column for column in (KEY, PART) if column in rows[0]]
             results = self._declared or columns_of(flat_rows)
             header = list(dict.fromkeys([*bookkeeping, *results, ERROR, *self._stamp]))
-            text = _csv_lines([header])
+            text = csv_lines([header])
         strange = [column for column in columns_of(flat_rows) if column not in header]
         if strange:
             raise ValueError(
                 f"rows in {self.path} cannot have the new columns {strange}: it has {header}; "
                 "write to a .jsonl file instead"
             )
-        text += _csv_cells([{**row, **self._stamp} for row in flat_rows], header)
+        text += csv_rows([{**row, **self._stamp} for row in flat_rows], header)
         self._write(text)
         self._header = header
 
@@ -352,71 +283,3 @@ def _parse(path: pathlib.Path, content: bytes) -> list[dict[str, Any]]:
         return from_csv(text) if path.suffix == ".csv" else from_jsonl(text)
     except ValueError as error:
         raise ValueError(f"{path} is not a file of rows: {error}") from error
-
-
-def _flatten(row: Row) -> Iterator[tuple[str, Any]]:
-    for column, value in row.items():
-        if "." in column:
-            raise ValueError(f"expected column names without dots, got {column!r}")
-        if isinstance(value, Mapping) and value:
-            for inner, item in _flatten(value):
-                yield f"{column}.{inner}", item
-        else:
-            yield column, value
-
-
-def _csv_cells_of(text: str) -> list[list[str]]:
-    # By default the csv module refuses cells of more than 128 kB.
-    limit = csv.field_size_limit(_LARGEST_CELL)
-    try:
-        return list(csv.reader(io.StringIO(text)))
-    except csv.Error as error:
-        raise ValueError(str(error)) from error
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _csv_lines(lines: Iterable[Sequence[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue()
-
-
-def _csv_cells(flat_rows: Iterable[Row], columns: Sequence[str]) -> str:
-    return _csv_lines([_encode_cell(row.get(column)) for column in columns] for row in flat_rows)
-
-
-def _encode_cell(value: Any) -> str:
-    if value is None:
-        return ""
-    # A row is a line: texts with ends of lines are written as JSON.
-    if isinstance(value, str) and value and not {"\n", "\r"} & set(value):
-        return value if _decode_cell(value) == value else json.dumps(value)
-    return json.dumps(value)
-
-
-def _decode_cell(text: str) -> Any:
-    if text == "":
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return json.dumps(value)
-    return value
-
-
-def _with_numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _with_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_with_numbers(item) for item in value]
-    return _NOT_JSON.get(value, value) if isinstance(value, str) else value
