@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 
+from klss_spiel.arrays import FloatArray
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import SequenceForm, Treeplex, sequence_form_from_tree
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

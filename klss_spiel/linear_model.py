@@ -9,8 +9,9 @@ import dataclasses
 
 import numpy as np
 
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.sequence_form import SequenceForm, Treeplex
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -32,9 +32,10 @@ import highspy
 import numpy as np
 from absl import logging
 
+from klss_spiel.arrays import FloatArray
 from klss_spiel.linear_model import LinearModel, build_model, check_length
 from klss_spiel.sequence_form import SequenceForm, Treeplex
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree
 
 FEASIBILITY_TOLERANCE = 1e-9
 # Behaviour probabilities below this are noise of the solver.

@@ -10,8 +10,9 @@ import os
 
 import numpy as np
 
+from klss_spiel.arrays import FloatArray
 from klss_spiel.sequence_form import treeplex_from_tree
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree
 
 _FORMAT = "klss_spiel.policy/1"
 _TOLERANCE = 1e-6

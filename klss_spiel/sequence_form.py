@@ -18,7 +18,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, GameTree, Infosets, IntArray
+from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree, Infosets
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -21,14 +21,11 @@ import array
 import dataclasses
 import functools
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray
 
 # The values of pyspiel.PlayerId, repeated here so that the core needs no pyspiel.
 CHANCE = -1

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.algorithms.knowledge import Cells, InfosetHypergraph, LongArray, runs
+from klss_spiel.algorithms.knowledge import Cells, InfosetHypergraph, runs
+from klss_spiel.arrays import LongArray
 from klss_spiel.progress import Progress
 
 _WORD_BITS = 64

@@ -35,8 +35,9 @@ from klss_spiel.algorithms.padded_form import (
     payoffs,
 )
 from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
+from klss_spiel.arrays import FloatArray
 from klss_spiel.sequence_form import SequenceForm, Treeplex, join_forms
-from klss_spiel.tree import PLAYERS, FloatArray
+from klss_spiel.tree import PLAYERS
 
 # Averaging: iteration t weighs t to this power.
 UNIFORM = 0

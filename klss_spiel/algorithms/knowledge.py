@@ -34,11 +34,9 @@ import functools
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from klss_spiel.tree import NO_PARENT, PLAYERS, BoolArray, GameTree, IntArray
-
-LongArray = npt.NDArray[np.int64]
+from klss_spiel.arrays import BoolArray, IntArray, LongArray
+from klss_spiel.tree import NO_PARENT, PLAYERS, GameTree
 
 COMMON_KNOWLEDGE = math.inf
 NO_EDGE = -1

@@ -26,8 +26,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.sequence_form import SequenceForm, Treeplex
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray, IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 # One more XLA operation costs about as much as this many padded cells, so blocks
 # are merged when padding them to one shape adds fewer. In large games fewer blocks

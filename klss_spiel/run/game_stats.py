@@ -24,9 +24,10 @@ from absl import flags
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.ball_sizes import infoset_ball_sizes, node_ball_sizes
 from klss_spiel.algorithms.knowledge import ALL_NODES, DECISION_NODES, infoset_hypergraph
+from klss_spiel.arrays import BoolArray
 from klss_spiel.openspiel import DEFAULT_MAX_NODES, tree_from_game
 from klss_spiel.run import output
-from klss_spiel.tree import PLAYERS, BoolArray, GameTree
+from klss_spiel.tree import PLAYERS, GameTree
 
 MAX_ORDER = 4
 ORDERS = (*(str(k) for k in range(1, MAX_ORDER + 1)), "inf")

@@ -34,13 +34,14 @@ import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.subgame.recipes import parse_recipe
 from klss_spiel.algorithms.subgame.refine import Plan, refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties
+from klss_spiel.arrays import FloatArray
 from klss_spiel.best_response import best_response_to
 from klss_spiel.linear_program import TieBreak, action_bounds, equilibrium, floor_bounds, solve
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.run import output
 from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree, treeplex_from_tree
-from klss_spiel.tree import FloatArray, GameTree
+from klss_spiel.tree import GameTree
 
 PLAYER = 0
 EPSILON = 0.25

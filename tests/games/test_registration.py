@@ -33,7 +33,9 @@ def test_registering_the_same_class_again_is_allowed():
 
 
 def test_a_name_of_another_class_is_refused_and_keeps_its_game():
-    with pytest.raises(ValueError, match=r"'python_toy_game' belongs to tests\.helpers\.toy_games\.ToyGame"):
+    with pytest.raises(
+        ValueError, match=r"'python_toy_game' belongs to tests\.helpers\.toy_games\.ToyGame"
+    ):
         registration.register(toy_games.GAME_TYPE, toy_games.PlayerlessToyGame)
     assert type(pyspiel.load_game("python_toy_game")) is toy_games.ToyGame
 

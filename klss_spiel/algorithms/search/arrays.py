@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.algorithms.search.openspiel_game import Knowledge
-from klss_spiel.tree import BoolArray, FloatArray, IntArray
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray
+from klss_spiel.search_game import Knowledge
 
 FIRST_CAPACITY = 64
 

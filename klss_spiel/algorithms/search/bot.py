@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from klss_spiel.algorithms.search.openspiel_game import (
-    LeafEvaluator,
-    SearchGame,
-    search_game,
-)
+from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import Decision, SearchPlayer, SearchReport
 from klss_spiel.algorithms.search.settings import OBSCURO, SearchSettings
 from klss_spiel.budget import Budget
+from klss_spiel.search_game import LeafEvaluator, SearchGame
 
 
 class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.

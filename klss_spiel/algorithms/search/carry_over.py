@@ -27,25 +27,17 @@ import dataclasses
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from klss_spiel.algorithms.search import carry_over_kernels as kernels
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
 from klss_spiel.algorithms.search.graft import freeze, graft
-from klss_spiel.algorithms.search.openspiel_game import (
-    Belief,
-    Knowledge,
-    Positions,
-    RootPositions,
-    SearchGame,
-)
 from klss_spiel.algorithms.search.root import Roots, plant
 from klss_spiel.algorithms.search.search import Search, unplanted
 from klss_spiel.algorithms.search.settings import AlternateValue, CarryOver, SearchSettings
 from klss_spiel.algorithms.search.tree import SearchTree
-from klss_spiel.tree import PLAYERS, BoolArray, FloatArray
-
-LongArray = npt.NDArray[np.int64]
+from klss_spiel.arrays import BoolArray, FloatArray, LongArray
+from klss_spiel.search_game import Belief, Knowledge, Positions, RootPositions, SearchGame
+from klss_spiel.tree import PLAYERS
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ import numpy as np
 from klss_spiel.algorithms.regret import RegretMinimizer
 from klss_spiel.algorithms.search.root import RootArrays, RootGadget
 from klss_spiel.algorithms.search.tree import ROOT_INFOSET, SearchTree
-from klss_spiel.tree import CHANCE, NO_INFOSET, FloatArray
+from klss_spiel.arrays import FloatArray
+from klss_spiel.tree import CHANCE, NO_INFOSET
 
 
 def iterate(

@@ -7,11 +7,12 @@ import numpy as np
 from klss_spiel.algorithms.search import cfr_kernels as kernels
 from klss_spiel.algorithms.search.root import RootArrays, RootGadget
 from klss_spiel.algorithms.search.tree import ROOT_INFOSET, SearchTree
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.best_response import best_response
 from klss_spiel.best_response import policy_values as core_policy_values
 from klss_spiel.linear_program import LinearSolution, solve
 from klss_spiel.sequence_form import SequenceForm, Treeplex, make_sequence_form
-from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, FloatArray, IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS
 
 # Margins that are negative by less than this are taken to be 0.
 _MARGIN_TOLERANCE = 1e-9

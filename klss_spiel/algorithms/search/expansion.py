@@ -34,7 +34,8 @@ import numpy.typing as npt
 
 from klss_spiel.algorithms.search import expansion_kernels as kernels
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
-from klss_spiel.tree import CHANCE, TERMINAL, IntArray
+from klss_spiel.arrays import IntArray
+from klss_spiel.tree import CHANCE, TERMINAL
 
 
 class ExpansionState:

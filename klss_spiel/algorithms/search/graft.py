@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from klss_spiel.algorithms.search import carry_over_kernels
 from klss_spiel.algorithms.search import cfr_kernels as search_kernels
 from klss_spiel.algorithms.search.arrays import grown
 from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
-from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, TERMINAL, IntArray
-
-LongArray = npt.NDArray[np.int64]
+from klss_spiel.arrays import IntArray, LongArray
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, TERMINAL
 
 # What an infoset's sequences keep; averages and bonuses belong to one search only.
 _KEPT_COLUMNS = ("action", "regret", "instant", "value", "picks", "sum", "squares")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from klss_spiel.algorithms.search.openspiel_game import Positions
+from klss_spiel.search_game import Positions
 from klss_spiel.tree import TERMINAL
 
 

@@ -1,147 +1,27 @@
-"""What a search needs to know of a game, and how any OpenSpiel game provides it.
+"""Any OpenSpiel game, seen by a search through its states.
 
-A `SearchGame` works on batches of *positions*: arrays whose first axis counts
-positions and whose elements only the game itself understands (objects for
-OpenSpiel's states, words of packed boards for a compiled game). What a player knows
-is an identifier: two histories with the same `knowledge` of a player are in the
-same infoset of that player, at every node and not only where the player moves.
-
-A game that can be searched faster than through its states says so by a method
-`search_game(evaluator)` on the `pyspiel.Game`, which returns a `SearchGame`, or None if
-its parameters leave no other way than through the states; `search_game` below asks for
-it.
-
-Letters: n positions given, c children of all of them together.
+`search_game` asks a game for something faster first (`klss_spiel.search_game`).
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from klss_spiel.arrays import FloatArray
 from klss_spiel.openspiel import check_supported, load_game, turn_based
-from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL, BoolArray, FloatArray, IntArray
-
-Positions = npt.NDArray[Any]
-Knowledge = npt.NDArray[np.uint64]
-Players = npt.NDArray[np.int8]
-
-# Player 0's expected payoff at each position, between -1 and 1: [n] -> [n].
-LeafEvaluator = Callable[[Positions], FloatArray]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Children:
-    """The children of several positions, one position's after another's.
-
-    Attributes:
-      count: [n] number of children of each position.
-      action: [c] OpenSpiel action, ascending within a position.
-      chance: [c] probability of the edge if chance moved, else 1.
-      player: [c] who moves at the child: 0, 1, CHANCE or TERMINAL.
-      knowledge: [2, c] what each player knows at the child.
-      utility: [c] player 0's payoff between -1 and 1 at terminal children, else 0.
-      position: [c] the positions themselves.
-      forcing: [c] whether the move should be looked at before quiet ones.
-    """
-
-    count: IntArray
-    action: IntArray
-    chance: FloatArray
-    player: Players
-    knowledge: Knowledge
-    utility: FloatArray
-    position: Positions
-    forcing: BoolArray
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class RootPositions:
-    """Positions a tree may start from.
-
-    Attributes:
-      position: [n].
-      player: [n] who moves.
-      knowledge: [2, n] what each player knows.
-    """
-
-    position: Positions
-    player: Players
-    knowledge: Knowledge
-
-
-class Belief(Protocol):
-    """Every position a player has to reckon with, from his own observations only."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether no consistent position is missing."""
-
-    @property
-    def positions(self) -> Positions:
-        """[n] the positions."""
-
-    def advance(self, action: int | None, information_state: str) -> None:
-        """Moves on to the player's next decision.
-
-        Args:
-          action: the own action taken at the last decision; None before the first.
-          information_state: what the player is told now, being to move.
-        """
-
-    def copy(self) -> Belief:
-        """A belief that can be advanced on its own."""
-
-
-@runtime_checkable
-class SearchGame(Protocol):
-    """A two-player zero-sum game, seen by a search. Letters as above."""
-
-    @property
-    def name(self) -> str:
-        """For reports and errors."""
-
-    @property
-    def utility_scale(self) -> float:
-        """Payoffs of the search times this, plus the offset, are the game's own."""
-
-    @property
-    def utility_offset(self) -> float:
-        """Half the constant sum of both players' payoffs."""
-
-    def initial(self) -> RootPositions:
-        """The start of the game, n = 1."""
-
-    def expand(self, positions: Positions, knowledge: Knowledge) -> Children:
-        """All children of positions ([n], not terminal) at which players know [2, n]."""
-
-    def evaluate(self, positions: Positions) -> FloatArray:
-        """[n] the evaluator's values; see `LeafEvaluator`."""
-
-    def infosets(self, player: int, information_state: str) -> Knowledge:
-        """Every identifier under which `expand` may have reported a decision infoset.
-
-        At least one; the first serves for positions that a tree does not contain.
-        """
-
-    def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
-        """[2, n] knowledge at positions of which the opponent of `player` knows all.
-
-        Args:
-          player: knows only the infoset `own`.
-          own: an identifier from `infosets` or `expand`.
-          positions: [n].
-        """
-
-    def keys(self, positions: Positions) -> Sequence[Hashable]:
-        """[n] equal for positions that are the same."""
-
-    def belief(self, player: int) -> Belief:
-        """What the player has to reckon with before the game starts."""
+from klss_spiel.search_game import (
+    Belief,
+    Children,
+    Knowledge,
+    LeafEvaluator,
+    Positions,
+    RootPositions,
+    SearchGame,
+)
+from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL
 
 
 def zero_evaluator(positions: Positions) -> FloatArray:

@@ -18,12 +18,13 @@ import numpy as np
 
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
 from klss_spiel.algorithms.search.carry_over import next_search, worth
-from klss_spiel.algorithms.search.openspiel_game import Belief, SearchGame
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
 from klss_spiel.algorithms.search.settings import SearchSettings
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget
-from klss_spiel.tree import NO_INFOSET, PLAYERS, FloatArray, IntArray
+from klss_spiel.search_game import Belief, SearchGame
+from klss_spiel.tree import NO_INFOSET, PLAYERS
 
 NO_GADGET = "none"
 

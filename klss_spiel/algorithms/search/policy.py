@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from klss_spiel.algorithms.search.openspiel_game import SearchGame, search_game
+from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.settings import Iterate, SearchSettings
+from klss_spiel.arrays import FloatArray
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import load_game, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
-from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, FloatArray, GameTree
+from klss_spiel.search_game import SearchGame
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, GameTree
 
 
 def policy_of_search(search: Search, tree: GameTree, play: Iterate) -> BehaviorPolicy:

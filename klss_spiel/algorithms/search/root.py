@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from klss_spiel.algorithms.search.openspiel_game import RootPositions, SearchGame
 from klss_spiel.algorithms.search.tree import SearchTree
-from klss_spiel.tree import FloatArray
+from klss_spiel.arrays import FloatArray
+from klss_spiel.search_game import RootPositions, SearchGame
 
 
 class RootGadget(enum.Enum):

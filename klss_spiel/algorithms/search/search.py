@@ -29,12 +29,6 @@ from klss_spiel.algorithms.regret import PRM_PLUS
 from klss_spiel.algorithms.search import cfr_kernels as kernels
 from klss_spiel.algorithms.search import cfr_reference as reference
 from klss_spiel.algorithms.search.expansion import ExpansionState
-from klss_spiel.algorithms.search.openspiel_game import (
-    Children,
-    Knowledge,
-    Positions,
-    SearchGame,
-)
 from klss_spiel.algorithms.search.root import (
     RootArrays,
     RootGadget,
@@ -44,8 +38,10 @@ from klss_spiel.algorithms.search.root import (
 )
 from klss_spiel.algorithms.search.settings import Equilibrium, Iterate, SearchSettings
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
+from klss_spiel.arrays import FloatArray
 from klss_spiel.budget import Budget, Clock
-from klss_spiel.tree import PLAYERS, TERMINAL, FloatArray
+from klss_spiel.search_game import Children, Knowledge, Positions, SearchGame
+from klss_spiel.tree import PLAYERS, TERMINAL
 
 # Iterations on a tree that does not grow are done in batches of at most this many, and
 # of few milliseconds.

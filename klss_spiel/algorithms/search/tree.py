@@ -38,7 +38,8 @@ from klss_spiel.algorithms.search.arrays import (
     grown,
     row_bytes,
 )
-from klss_spiel.algorithms.search.openspiel_game import Children, Positions, RootPositions
+from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.search_game import Children, Positions, RootPositions
 from klss_spiel.sequence_form import Treeplex
 from klss_spiel.tree import (
     CHANCE,
@@ -48,8 +49,6 @@ from klss_spiel.tree import (
     NO_PARENT,
     PLAYERS,
     TERMINAL,
-    FloatArray,
-    IntArray,
 )
 
 # Values of `first_child` of nodes that are not expanded.

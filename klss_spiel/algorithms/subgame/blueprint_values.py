@@ -16,10 +16,10 @@ import dataclasses
 
 import numpy as np
 
-from klss_spiel.algorithms.subgame.infoset_order import ranges, sum_at
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray, ranges, sum_at
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.tree import NO_INFOSET, NO_PARENT, BoolArray, FloatArray, GameTree, IntArray
+from klss_spiel.tree import NO_INFOSET, NO_PARENT, GameTree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ import pyspiel
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.refine import Plan, Refiner
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, SubgameSolver
+from klss_spiel.arrays import FloatArray
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.tree import NO_INFOSET, FloatArray, GameTree
+from klss_spiel.tree import NO_INFOSET, GameTree
 
 
 class SubgameBot(pyspiel.Bot):  # type: ignore[misc]

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from klss_spiel.tree import FloatArray
+from klss_spiel.arrays import FloatArray
 
 _SECONDS_BETWEEN_SAVES = 10.0
 

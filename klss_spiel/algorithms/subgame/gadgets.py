@@ -14,16 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.best_response import best_response
 from klss_spiel.sequence_form import SequenceForm, Treeplex, make_sequence_form
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, FloatArray
-
-Indices = npt.NDArray[np.integer[Any]]
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 # Actions of the opponent at a root of the resolve gadget.
 PLAY = 0
@@ -50,12 +47,12 @@ class MarginGame:
     player: int
     treeplex: Treeplex
     num_roots: int
-    parent: Indices
-    first: Indices
-    num_actions: Indices
-    root: Indices
-    row: Indices
-    column: Indices
+    parent: IntArray
+    first: IntArray
+    num_actions: IntArray
+    root: IntArray
+    row: IntArray
+    column: IntArray
     value: FloatArray
 
     @functools.cached_property
@@ -157,12 +154,12 @@ def reaching_form(game: MarginGame, weights: FloatArray) -> SequenceForm:
 
 def _form(
     game: MarginGame,
-    parent: Indices,
-    first: Indices,
-    num_actions: Indices,
-    column: Indices,
+    parent: IntArray,
+    first: IntArray,
+    num_actions: IntArray,
+    column: IntArray,
     value: FloatArray,
-    row: Indices | None = None,
+    row: IntArray | None = None,
 ) -> SequenceForm:
     opponent = Treeplex(
         parent_sequence=parent.astype(np.int32),

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from klss_spiel.algorithms.subgame.regions import RegionIndex
-from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, IntArray
+from klss_spiel.arrays import IntArray
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET
 
 
 def independent_set(index: RegionIndex, infosets: IntArray, rng: np.random.Generator) -> IntArray:

@@ -10,11 +10,9 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-from klss_spiel.tree import NO_INFOSET, FloatArray, GameTree, IntArray
-
-LongArray = npt.NDArray[np.int64]
+from klss_spiel.arrays import IntArray, LongArray, ranges
+from klss_spiel.tree import NO_INFOSET, GameTree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,17 +101,3 @@ def infoset_order(tree: GameTree, player: int) -> InfosetOrder:
     nodes = np.argsort(key, kind="stable").astype(np.int32)
     start = np.searchsorted(key[nodes], np.arange(count + 1))
     return InfosetOrder(position, position + size, depth, nodes, start)
-
-
-def ranges(start: npt.ArrayLike, stop: npt.ArrayLike) -> LongArray:
-    """The ranges start[i] to stop[i] one after another."""
-    begin, end = np.asarray(start, dtype=np.int64), np.asarray(stop, dtype=np.int64)
-    length = end - begin
-    before = np.cumsum(length) - length
-    numbers: LongArray = np.arange(int(length.sum())) + np.repeat(begin - before, length)
-    return numbers
-
-
-def sum_at(slots: npt.ArrayLike, values: FloatArray, size: int) -> FloatArray:
-    """[size] sums of the values that belong to each slot."""
-    return np.bincount(slots, weights=values, minlength=size).astype(np.float64, copy=False)

@@ -15,12 +15,12 @@ import numpy as np
 
 from klss_spiel.algorithms.subgame.blueprint_values import BlueprintValues
 from klss_spiel.algorithms.subgame.gadgets import MarginGame
-from klss_spiel.algorithms.subgame.infoset_order import sum_at
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
+from klss_spiel.arrays import FloatArray, sum_at
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import treeplex_from_tree
-from klss_spiel.tree import EMPTY_SEQUENCE, TERMINAL, FloatArray
+from klss_spiel.tree import EMPTY_SEQUENCE, TERMINAL
 
 _MAX_PURE_STRATEGIES = 100_000
 

@@ -38,17 +38,10 @@ from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, SubgameSolver
 from klss_spiel.algorithms.subgame.subgame import Subgame, SubgameBuilder
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.policy import BehaviorPolicy, fingerprint
 from klss_spiel.progress import Progress
-from klss_spiel.tree import (
-    CHANCE,
-    EMPTY_SEQUENCE,
-    NO_INFOSET,
-    TERMINAL,
-    FloatArray,
-    GameTree,
-    IntArray,
-)
+from klss_spiel.tree import CHANCE, EMPTY_SEQUENCE, NO_INFOSET, TERMINAL, GameTree
 
 _LARGEST_BATCH = 256
 

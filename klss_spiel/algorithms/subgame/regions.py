@@ -30,18 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE, infoset_hypergraph
-from klss_spiel.algorithms.subgame.infoset_order import LongArray, infoset_order, ranges
+from klss_spiel.algorithms.subgame.infoset_order import infoset_order
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray, LongArray, ranges
 from klss_spiel.sequence_form import Treeplex
-from klss_spiel.tree import (
-    EMPTY_SEQUENCE,
-    PLAYERS,
-    TERMINAL,
-    BoolArray,
-    FloatArray,
-    GameTree,
-    Infosets,
-    IntArray,
-)
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, TERMINAL, GameTree, Infosets
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -14,13 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from klss_spiel.algorithms.subgame.infoset_order import sum_at
 from klss_spiel.algorithms.subgame.recipes import Gadget
 from klss_spiel.algorithms.subgame.subgame import Subgame
+from klss_spiel.arrays import FloatArray, sum_at
 from klss_spiel.budget import Budget
 from klss_spiel.linear_program import LinearSolver, TieBreak
 from klss_spiel.sequence_form import join_forms
-from klss_spiel.tree import FloatArray
 
 # Iterations between looks at the clock.
 _CHUNK = 50

@@ -54,9 +54,10 @@ from klss_spiel.algorithms.subgame.opponent_strategies import (
 from klss_spiel.algorithms.subgame.recipes import Gadget, Margin, RootWeights, SubgameRecipe
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
 from klss_spiel.algorithms.subgame.transpositions import transposed_roots
+from klss_spiel.arrays import BoolArray, FloatArray
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import SequenceForm
-from klss_spiel.tree import EMPTY_SEQUENCE, BoolArray, FloatArray, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE, GameTree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from klss_spiel.algorithms.subgame.infoset_order import ranges
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
-from klss_spiel.tree import BoolArray
+from klss_spiel.arrays import BoolArray, ranges
 
 
 def transposed_roots(

@@ -15,11 +15,10 @@ import dataclasses
 import functools
 import itertools
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.games.poker.leduc_family import (
     CARDS,
     MOST_CARDS_WITHOUT_SUITS,
@@ -30,20 +29,8 @@ from klss_spiel.games.poker.leduc_family import (
     public_tree,
 )
 from klss_spiel.openspiel import tree_from_game
-from klss_spiel.tree import (
-    CHANCE,
-    NO_ACTION,
-    NO_PARENT,
-    PLAYERS,
-    TERMINAL,
-    FloatArray,
-    GameTree,
-    IntArray,
-    assemble_tree,
-)
+from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, PLAYERS, TERMINAL, GameTree, assemble_tree
 from klss_spiel.tree_checks import check_tree
-
-Indices = npt.NDArray[np.integer[Any]]
 
 
 @functools.lru_cache(maxsize=1)
@@ -89,10 +76,10 @@ class _Deals:
     """
 
     hands: tuple[tuple[int, ...], ...]
-    hand: Indices
+    hand: IntArray
     probability: FloatArray
-    left: Indices
-    strength: Indices
+    left: IntArray
+    strength: IntArray
 
 
 def _all_deals(game: PokerGame) -> _Deals:
@@ -135,12 +122,12 @@ class _Nodes:
       board: rank of the community card; the number of ranks before it is dealt.
     """
 
-    parent: Indices
-    action: Indices
+    parent: IntArray
+    action: IntArray
     chance: FloatArray
-    deal: Indices
-    public: Indices
-    board: Indices
+    deal: IntArray
+    public: IntArray
+    board: IntArray
 
 
 def _levels(game: PokerGame, public: tuple[PublicNode, ...], deals: _Deals) -> list[_Nodes]:

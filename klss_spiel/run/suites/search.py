@@ -24,14 +24,11 @@ import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
 from klss_spiel.algorithms.regret import PRM_PLUS
-from klss_spiel.algorithms.search.openspiel_game import (
-    OpenSpielSearchGame,
-    SearchGame,
-    search_game,
-)
+from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
 from klss_spiel.algorithms.search.search import Search, search_from_start
 from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
+from klss_spiel.search_game import SearchGame
 
 Row = dict[str, Any]
 

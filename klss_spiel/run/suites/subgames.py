@@ -24,6 +24,7 @@ from klss_spiel.algorithms.subgame.recipes import KLSS
 from klss_spiel.algorithms.subgame.refine import refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, sum_of_margins
 from klss_spiel.algorithms.subgame.subgame import Subgame, SubgameBuilder, build_subgame
+from klss_spiel.arrays import FloatArray
 from klss_spiel.games.signal.n_matching_pennies import n_matching_pennies_rules
 from klss_spiel.linear_program import LinearSolver
 from klss_spiel.policy import BehaviorPolicy
@@ -34,7 +35,6 @@ from klss_spiel.tree import (
     NO_INFOSET,
     NO_PARENT,
     TERMINAL,
-    FloatArray,
     GameTree,
     Infosets,
     TreeBuilder,

@@ -12,7 +12,6 @@ from open_spiel.python.bots import uniform_random
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.openspiel_game import (
     OpenSpielSearchGame,
-    SearchGame,
     rollout_evaluator,
     search_game,
 )
@@ -27,6 +26,7 @@ from klss_spiel.algorithms.search.settings import (
     parse_settings,
 )
 from klss_spiel.budget import Budget
+from klss_spiel.search_game import SearchGame
 
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"

@@ -20,10 +20,11 @@ from typing import Final
 
 import numpy as np
 
+from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import rules
 from klss_spiel.games.chess.packed import positions as chess_positions
 from klss_spiel.games.chess.packed.kernels import beliefs as kernels
-from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE, U64Array
+from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE
 from klss_spiel.games.chess.packed.kernels.moves import MAX_MOVES
 
 DEFAULT_LIMIT: Final = 4_000_000

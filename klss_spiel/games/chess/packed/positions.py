@@ -23,13 +23,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import observation, rules
 from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
 from klss_spiel.games.chess.packed.kernels import batches as kernels
 from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
 from klss_spiel.games.chess.packed.kernels import trees as tree_kernels
-from klss_spiel.games.chess.packed.kernels.bits import BOARD_FILES, U64Array
+from klss_spiel.games.chess.packed.kernels.bits import BOARD_FILES
 from klss_spiel.games.chess.packed.kernels.moves import PUBLIC_BITS
 
 MoveArray = npt.NDArray[np.uint16]

@@ -1,7 +1,6 @@
 """Dark chess for a search: arrays of packed positions, expanded by compiled code.
 
-`DarkChess` has the methods that a search asks of a game (`SearchGame` in the algorithms;
-this package's games do not import algorithms). A position is five words: the packed
+`DarkChess` is a `klss_spiel.search_game.SearchGame`. A position is five words: the packed
 board of `packed.positions`, and the plies played, with the count towards the fifty-move
 rule in the upper half. What a player knows is a 64-bit key of the own moves and
 observations so far.
@@ -17,13 +16,13 @@ that follows from what has changed since the last view (`_passing_pawn`).
 from __future__ import annotations
 
 import copy
-import dataclasses
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from collections.abc import Hashable, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards, observation, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
@@ -32,39 +31,14 @@ from klss_spiel.games.chess.packed.kernels import batches as kernels
 from klss_spiel.games.chess.packed.kernels import knowledge as search_kernels
 from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
 from klss_spiel.games.chess.packed.kernels import trees as tree_kernels
-from klss_spiel.games.chess.packed.kernels.bits import U64Array
 from klss_spiel.games.chess.packed.position_sets import DEFAULT_LIMIT, PositionSet
 from klss_spiel.games.chess.play import NO_HORIZON
-
-TERMINAL: Final = -4  # pyspiel.PlayerId.TERMINAL
-Evaluator = Callable[[U64Array], npt.NDArray[np.float64]]
+from klss_spiel.search_game import Children, LeafEvaluator, RootPositions, SearchGame
+from klss_spiel.tree import TERMINAL
 
 _WORDS: Final = 4
 _CLOCK_SHIFT: Final = np.uint64(32)
 _PLIES: Final = np.uint64(0xFFFFFFFF)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Children:
-    """Children of several positions; c in all. See `SearchGame.expand`."""
-
-    count: npt.NDArray[np.int32]
-    action: npt.NDArray[np.int32]
-    chance: npt.NDArray[np.float64]
-    player: npt.NDArray[np.int8]
-    knowledge: U64Array
-    utility: npt.NDArray[np.float64]
-    position: U64Array
-    forcing: npt.NDArray[np.bool_]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class RootPositions:
-    """The start of a search; see `SearchGame.initial`."""
-
-    position: U64Array
-    player: npt.NDArray[np.int8]
-    knowledge: U64Array
 
 
 class DarkChess:
@@ -73,7 +47,7 @@ class DarkChess:
     def __init__(
         self,
         setup: DarkChessSetup,
-        evaluator: Evaluator | None = None,
+        evaluator: LeafEvaluator | None = None,
         belief_limit: int = DEFAULT_LIMIT,
     ) -> None:
         """Makes dark chess searchable.
@@ -339,6 +313,6 @@ def _queens_only(
     return sums[starts].astype(starts.dtype), moves[kept]
 
 
-def make(setup: DarkChessSetup, evaluator: Any = None) -> DarkChess | None:
+def make(setup: DarkChessSetup, evaluator: LeafEvaluator | None = None) -> SearchGame | None:
     """The game for a search; None where only its states can be searched."""
     return DarkChess(setup, evaluator) if setup.variant.observe_every_ply else None

@@ -14,13 +14,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import observation, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import batches as kernels
 from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
 from klss_spiel.games.chess.packed.kernels import trees as tree_kernels
-from klss_spiel.games.chess.packed.kernels.bits import U64Array
 
 TERMINAL: Final = -4  # as pyspiel.PlayerId.TERMINAL
 NO_PARENT: Final = -1

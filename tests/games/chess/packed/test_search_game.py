@@ -14,7 +14,6 @@ from klss_spiel.algorithms.search.expansion import ONE_SIDED, TWO_SIDED
 from klss_spiel.algorithms.search.history_belief import HistoryBelief
 from klss_spiel.algorithms.search.openspiel_game import (
     OpenSpielSearchGame,
-    SearchGame,
     search_game,
     zero_evaluator,
 )
@@ -26,6 +25,7 @@ from klss_spiel.budget import Budget
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.search_game import DarkChess
 from klss_spiel.openspiel import tree_from_game
+from klss_spiel.search_game import SearchGame
 
 SMALL = "python_dark_chess(board=minimal4x3,horizon=6)"
 STANDARD = "python_dark_chess"

@@ -21,14 +21,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]  # has no type stubs
 from numba import types
 from numba.extending import intrinsic
 
+from klss_spiel.arrays import U64Array
 from klss_spiel.kernels import kernel
-
-U64Array = npt.NDArray[np.uint64]
 
 BOARD_FILES: Final = 8
 
