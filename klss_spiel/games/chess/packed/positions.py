@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import observation, rules
+from klss_spiel.games.chess.actions import action_table
 from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
 from klss_spiel.games.chess.packed.kernels import batches as kernels
 from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
@@ -96,7 +96,7 @@ def unpack_move(board: Layout, word: int) -> rules.Move:
 def action_numbers(board: Layout) -> npt.NDArray[np.int32]:
     """[2^15] number in `actions` of each move word; -1 for what is no move."""
     numbers = np.full(1 << 15, -1, dtype=np.int32)
-    for action, move in enumerate(chess_actions.action_table(board.width, board.height).moves):
+    for action, move in enumerate(action_table(board.width, board.height).moves):
         numbers[pack_move(board, move)] = action
     numbers.flags.writeable = False
     return numbers

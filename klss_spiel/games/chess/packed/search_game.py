@@ -1,8 +1,7 @@
 """Dark chess for a search: arrays of packed positions, expanded by compiled code.
 
-`DarkChess` is a `klss_spiel.search_game.SearchGame`. A position is five words: the packed
-board of `packed.positions`, and the plies played, with the count towards the fifty-move
-rule in the upper half. What a player knows is a 64-bit key of the own moves and
+`DarkChess` is a `klss_spiel.search_game.SearchGame`. A position is five words
+(`packed.counted_positions`). What a player knows is a 64-bit key of the own moves and
 observations so far.
 
 The search sees every ending but draws by repetition. Positions that come from a belief
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Sequence
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +21,20 @@ import numpy.typing as npt
 from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
-from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
+from klss_spiel.games.chess.evaluators.handmade import handmade_evaluator
 from klss_spiel.games.chess.packed import positions as packed
+from klss_spiel.games.chess.packed.counted_positions import (
+    boards_of,
+    counts_of,
+    sides_of,
+    with_counts,
+)
 from klss_spiel.games.chess.packed.information_states import InformationStates
 from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys
 from klss_spiel.games.chess.packed.position_sets import DEFAULT_LIMIT, PositionSet
 from klss_spiel.games.chess.packed.transition import Transition
-from klss_spiel.search_game import Children, LeafEvaluator, RootPositions, SearchGame
+from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
-
-_WORDS: Final = 4
-_CLOCK_SHIFT: Final = np.uint64(32)
-_PLIES: Final = np.uint64(0xFFFFFFFF)
 
 
 class DarkChess:
@@ -50,8 +50,8 @@ class DarkChess:
 
         Args:
             setup: the game; both players must look at the board after every ply.
-            evaluator: White's utility at positions [n, 5]; the hand-made evaluation of
-                `packed.positions` unless given.
+            evaluator: White's utility at positions [n, 5]; the hand-made evaluation
+                unless given.
             belief_limit: positions above which a belief becomes a sample.
         """
         if not setup.variant.observe_every_ply:
@@ -63,7 +63,7 @@ class DarkChess:
         self.utility_scale = 1.0
         self.utility_offset = 0.0
         self.belief_limit = belief_limit
-        self._evaluator = evaluator
+        self._evaluator = evaluator or handmade_evaluator(setup)
         words = packed.pack([setup.start])
         self._start = with_counts(words, 0, setup.start.halfmove_clock)
         self.told = InformationStates(setup)
@@ -71,8 +71,7 @@ class DarkChess:
 
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
         """[n] who is to move."""
-        plies = positions[:, _WORDS].astype(np.uint8)  # their last bit is enough
-        return plies + np.uint8(self.setup.start.side) & np.uint8(1)
+        return sides_of(positions, self.setup.start.side)
 
     def initial(self) -> RootPositions:
         """The start of the game."""
@@ -85,9 +84,8 @@ class DarkChess:
     def expand(self, positions: U64Array, knowledge: U64Array) -> Children:
         """All children of positions [n, 5] at which players know [2, n]."""
         movers = self.sides(positions)
-        words = np.ascontiguousarray(positions[:, :_WORDS])
-        counts = positions[:, _WORDS]
-        after = self.transition.successors(words, movers, counts & _PLIES, counts >> _CLOCK_SHIFT)
+        words = boards_of(positions)
+        after = self.transition.successors(words, movers, *counts_of(positions))
         starts, moves = after.moves.starts, after.moves.words
         return Children(
             count=np.diff(starts).astype(np.int32),
@@ -102,13 +100,7 @@ class DarkChess:
 
     def evaluate(self, positions: U64Array) -> npt.NDArray[np.float64]:
         """[n] White's expected utility."""
-        if self._evaluator is not None:
-            return self._evaluator(positions)
-        words = np.ascontiguousarray(positions[:, :_WORDS])
-        values = feature_kernels.evaluate_all(
-            words, self.sides(positions), self.board.masks, feature_kernels.WEIGHTS
-        )
-        return np.asarray(values, dtype=np.float64)
+        return self._evaluator(positions)
 
     def infosets(self, player: int, information_state: str) -> U64Array:
         """[1] key of an information state."""
@@ -123,7 +115,7 @@ class DarkChess:
 
     def keys(self, positions: U64Array) -> Sequence[Hashable]:
         """[n] boards that can be compared."""
-        return [row.tobytes() for row in np.ascontiguousarray(positions[:, :_WORDS])]
+        return [row.tobytes() for row in boards_of(positions)]
 
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""
@@ -168,17 +160,3 @@ class ChessBelief:
     def copy(self) -> ChessBelief:
         """A belief that can be advanced on its own."""
         return copy.copy(self)
-
-
-def with_counts(words: U64Array, plies: npt.ArrayLike, clock: npt.ArrayLike = 0) -> U64Array:
-    """[n, 5] positions of packed boards ([n, 4]); counts are one for all or [n]."""
-    positions = np.empty((len(words), _WORDS + 1), dtype=np.uint64)
-    positions[:, :_WORDS] = words
-    played, quiet = np.asarray(plies, dtype=np.uint64), np.asarray(clock, dtype=np.uint64)
-    positions[:, _WORDS] = played | quiet << _CLOCK_SHIFT
-    return positions
-
-
-def make(setup: DarkChessSetup, evaluator: LeafEvaluator | None = None) -> SearchGame | None:
-    """The game for a search; None where only its states can be searched."""
-    return DarkChess(setup, evaluator) if setup.variant.observe_every_ply else None

@@ -84,7 +84,7 @@ _KING: Final = np.uint64(6)
 
 
 @kernel
-def split_sides(p0: Any, p1: Any, p2: Any, p3: Any, side: Any) -> Any:
+def sides(p0: Any, p1: Any, p2: Any, p3: Any, side: Any) -> Any:
     """Cells of the side to move, of the other side, and of the pawn en passant."""
     typed = p0 | p1 | p2
     passing = p3 & ~typed
@@ -187,7 +187,7 @@ def generate(
     count = ZERO
     if not has_both_kings(p0, p1, p2, p3):
         return count
-    own, foes, passing = split_sides(p0, p1, p2, p3, side)
+    own, foes, passing = sides(p0, p1, p2, p3, side)
     occupied = own | foes
     empty = masks[BOARD] & ~occupied
     wanted = masks[BOARD] & ~own & targets

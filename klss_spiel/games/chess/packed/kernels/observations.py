@@ -29,7 +29,7 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     pawn_attacks_of_set,
     rook_attacks_of_set,
 )
-from klss_spiel.games.chess.packed.kernels.moves import BOARD, DOUBLE, split_sides
+from klss_spiel.games.chess.packed.kernels.moves import BOARD, DOUBLE, sides
 from klss_spiel.kernels import kernel
 
 # Odd words without pattern (from the digits of pi); any such words would do.
@@ -59,7 +59,7 @@ def extend_key(key: Any, own_move: Any, observed: Any) -> Any:
 @kernel
 def visible(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, viewer: Any, masks: Any) -> Any:
     """Own cells and visible cells of the player of colour `viewer`."""
-    mover, other, passing = split_sides(p0, p1, p2, p3, side)
+    mover, other, passing = sides(p0, p1, p2, p3, side)
     own, foes = (mover, other) if viewer == side else (other, mover)
     empty = masks[BOARD] & ~(own | foes)
     pawns = own & ((p0 & ~p1 & ~p2) | passing)
