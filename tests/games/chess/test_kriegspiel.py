@@ -1,5 +1,6 @@
 """Kriegspiel: figures of the thesis, exact values, the umpire, knowledge, leaks."""
 
+import concurrent.futures
 import functools
 import math
 import pickle
@@ -365,6 +366,24 @@ def test_where_the_cpp_game_departs_from_the_rules() -> None:
     assert not cpp.is_terminal()
     assert "check" not in cpp.observation_string(0).lower()
     assert _state(f"python_kriegspiel(fen={fen})", "h1h8").returns() == [1.0, -1.0]
+
+
+def test_threads_share_a_game_of_possible_tries() -> None:
+    game = pyspiel.load_game("python_kriegspiel(board=minimal4x3,horizon=6,tries=possible)")
+
+    def play(seed: int) -> list[list[int]]:
+        rng, state, offered = random.Random(seed), game.new_initial_state(), []
+        while not state.is_terminal():
+            offered.append(state.legal_actions())
+            state.apply_action(rng.choice(offered[-1]))
+        return offered
+
+    alone = [play(seed) for seed in range(20)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for setup_memory in (game.setup.knowledge, game.setup.offers):
+            setup_memory._size = 3  # forget all the time
+        assert list(pool.map(play, range(20))) == alone
+    assert len(game.setup.knowledge) <= 3
 
 
 def test_observation_planes_show_own_pieces_only() -> None:
