@@ -369,21 +369,20 @@ def test_where_the_cpp_game_departs_from_the_rules() -> None:
 
 
 def test_threads_share_a_game_of_possible_tries() -> None:
-    game = pyspiel.load_game("python_kriegspiel(board=minimal4x3,horizon=6,tries=possible)")
-
-    def play(seed: int) -> list[list[int]]:
+    def offers(game: pyspiel.Game, seed: int) -> list[list[int]]:
         rng, state, offered = random.Random(seed), game.new_initial_state(), []
         while not state.is_terminal():
             offered.append(state.legal_actions())
             state.apply_action(rng.choice(offered[-1]))
         return offered
 
-    alone = [play(seed) for seed in range(20)]
+    alone = [offers(pyspiel.load_game(_REDUCED), seed) for seed in range(20)]
+    shared = pyspiel.load_game(_REDUCED)
+    for memory in (shared.setup.knowledge, shared.setup.offers):
+        memory._size = 3  # forget all the time
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for setup_memory in (game.setup.knowledge, game.setup.offers):
-            setup_memory._size = 3  # forget all the time
-        assert list(pool.map(play, range(20))) == alone
-    assert len(game.setup.knowledge) <= 3
+        assert list(pool.map(functools.partial(offers, shared), range(20))) == alone
+    assert len(shared.setup.knowledge) == len(shared.setup.offers) == 3
 
 
 def test_observation_planes_show_own_pieces_only() -> None:
