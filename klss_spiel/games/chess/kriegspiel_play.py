@@ -20,6 +20,7 @@ from klss_spiel.games.chess.play import (
     Course,
     Tensors,
     TensorShapes,
+    illegal_action,
     longest_course,
     reduce_moment,
     win_for,
@@ -147,6 +148,25 @@ class KriegspielMoment(NamedTuple):
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_moment(self)
 
+    @property
+    def position(self) -> rules.Position:
+        """The true position."""
+        return self.course.position
+
+    @property
+    def side(self) -> int:
+        """Who is to move."""
+        return self.course.position.side
+
+    @property
+    def plies(self) -> int:
+        """Moves made by both sides."""
+        return self.course.plies
+
+    def told_to(self, player: int) -> str:
+        """One player's information state."""
+        return self.told[player]
+
     def legal_actions(self) -> tuple[int, ...]:
         """Tries of the side to move, in increasing order."""
         if self.outcome is not None:
@@ -173,8 +193,10 @@ class KriegspielMoment(NamedTuple):
         return offered
 
     def after(self, action: int) -> KriegspielMoment:
-        """The moment after a try of the side to move."""
+        """The moment after a try of the side to move; ValueError if it is not offered."""
         setup = self.setup
+        if action not in self.legal_actions():
+            raise illegal_action(setup, self.legal_actions(), action)
         position = umpire.without_clocks(self.course.position)
         move = setup.table.moves[action]
         step = umpire.step_of(position, move, setup.are_there_any)

@@ -225,7 +225,7 @@ def test_the_true_position_is_always_held_possible(
     )
     moment = game.setup.first_moment()
     while moment.outcome is None:
-        true = umpire.without_clocks(moment.course.position)
+        true = umpire.without_clocks(moment.position)
         for player in (_WHITE, _BLACK):
             held = moment.possible_positions(player)
             assert true in held
@@ -244,7 +244,7 @@ def test_possible_tries_are_exactly_those_legal_in_the_infoset(reduced: GameTree
         moment = waiting.pop()
         if moment.outcome is not None or moment.course.plies > 3:
             continue
-        position = umpire.without_clocks(moment.course.position)
+        position = umpire.without_clocks(moment.position)
         told = moment.told[position.side]
         legal.setdefault(told, set()).update(umpire.legal_steps(position, _SILENT))
         offered[told] = {moment.setup.table.moves[a] for a in moment.legal_actions()}
@@ -335,7 +335,7 @@ def test_tries_and_captures_equal_the_cpp_game(size: int, board: str) -> None:
             theirs = {cpp.action_to_string(a): a for a in cpp.legal_actions()}
             mine = {ours.action_to_string(a): a for a in ours.legal_actions()}
             assert set(theirs) == set(mine), str(ours)
-            position = umpire.without_clocks(ours.moment.course.position)
+            position = umpire.without_clocks(ours.moment.position)
             legal = umpire.legal_steps(position, _SILENT)
             for name in rng.sample(sorted(mine), 3):
                 move = boards.move_from_uci(name, position.width, position.height)
