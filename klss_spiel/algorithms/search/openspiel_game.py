@@ -75,12 +75,12 @@ def search_game(game: Any, evaluator: LeafEvaluator | None = None) -> SearchGame
     """
     if isinstance(game, str):
         game = load_game(game)
-    make = getattr(game, "search_game", None)
-    made = None if make is None else make(evaluator)
-    if made is not None:
-        if not isinstance(made, SearchGame):
-            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {made!r}")
-        return made
+    own_search_game = getattr(game, "search_game", None)
+    searched = None if own_search_game is None else own_search_game(evaluator)
+    if searched is not None:
+        if not isinstance(searched, SearchGame):
+            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
+        return searched
     return OpenSpielSearchGame(game, evaluator or zero_evaluator)
 
 
