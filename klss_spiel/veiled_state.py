@@ -7,7 +7,9 @@ so that a bot that reads the history or the other player's cards is caught in th
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 
@@ -37,37 +39,35 @@ class VeiledState:
       clock: the player's own clock; None where nobody counts time.
     """
 
-    def __init__(self, state: Any, player: int, clock: ClockReading | None = None) -> None:
-        """Veils a state at which `player` is to move.
+    def __init__(
+        self,
+        game: Any,
+        player: int,
+        told: str,
+        names: Mapping[int, str],
+        observed: str | None = None,
+        tensor: Sequence[float] | None = None,
+        clock: ClockReading | None = None,
+    ) -> None:
+        """What a player is told; `veil` makes one of a state.
 
         Args:
-          state: a `pyspiel.State`.
-          player: who looks.
+          game: the `pyspiel.Game`.
+          player: who looks, being to move.
+          told: the information state string.
+          names: own legal actions and what they are called.
+          observed: the observation string, if the game has one.
+          tensor: the information state tensor, if the game has one.
           clock: the player's clock.
         """
-        if state.current_player() != player:
-            raise ValueError(
-                f"expected a state in which player {player} moves, got one of player "
-                f"{state.current_player()}"
-            )
         self.clock = clock
-        self._game = state.get_game()
+        self._game = game
         self._player = player
-        self._told: str = state.information_state_string(player)
-        self._legal = tuple(state.legal_actions(player))
-        self._names: dict[int, str] = {
-            action: state.action_to_string(player, action) for action in self._legal
-        }
-        kind = self._game.get_type()
-        self._observed: str | None = (
-            state.observation_string(player) if kind.provides_observation_string else None
-        )
-        self._tensor: tuple[float, ...] | None = None
-        if kind.provides_information_state_tensor:
-            try:
-                self._tensor = tuple(state.information_state_tensor(player))
-            except RuntimeError:  # the game promises one only with some parameters
-                self._tensor = None
+        self._told = told
+        self._names = dict(names)
+        self._legal = tuple(self._names)
+        self._observed = observed
+        self._tensor = None if tensor is None else tuple(tensor)
 
     def current_player(self) -> int:
         """The player who looks."""
@@ -153,3 +153,28 @@ class VeiledState:
             f"player {self._player} may ask for the own information state and legal actions, "
             f"asked for {what}"
         )
+
+
+def veil(state: Any, player: int, clock: ClockReading | None = None) -> VeiledState:
+    """What `player`, who is to move at a `pyspiel.State`, may see of it."""
+    if state.current_player() != player:
+        raise ValueError(
+            f"expected a state in which player {player} moves, got one of player "
+            f"{state.current_player()}"
+        )
+    game = state.get_game()
+    kind = game.get_type()
+    tensor = None
+    if kind.provides_information_state_tensor:
+        # Some games promise a tensor and have it with some of their parameters only.
+        with contextlib.suppress(RuntimeError):
+            tensor = state.information_state_tensor(player)
+    return VeiledState(
+        game,
+        player,
+        state.information_state_string(player),
+        {a: state.action_to_string(player, a) for a in state.legal_actions(player)},
+        state.observation_string(player) if kind.provides_observation_string else None,
+        tensor,
+        clock,
+    )

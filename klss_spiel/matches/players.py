@@ -88,9 +88,14 @@ def sees_everything(specification: str) -> bool:
 @functools.cache
 def _load_all() -> None:
     """Registers the players of this package, whose modules import much."""
-    from klss_spiel.matches import chess_players, sampling_players, search_players
+    from klss_spiel.matches import (
+        chess_players,
+        process_player,
+        sampling_players,
+        search_players,
+    )
 
-    del chess_players, sampling_players, search_players
+    del chess_players, process_player, sampling_players, search_players
 
 
 class RandomPlayer:

@@ -20,7 +20,7 @@ import numpy as np
 from klss_spiel.matches import records
 from klss_spiel.matches.records import GameRecord
 from klss_spiel.tree import CHANCE
-from klss_spiel.veiled_state import ClockReading, VeiledState
+from klss_spiel.veiled_state import ClockReading, veil
 
 _LONGEST_REASON = 500
 
@@ -80,7 +80,7 @@ class _Seat:
             clock = ClockReading(self.remaining, self.control.increment)
         shown = state
         if not getattr(self.player, "sees_everything", False):
-            shown = VeiledState(state, self.number, clock)
+            shown = veil(state, self.number, clock)
         start = time.perf_counter()
         try:
             answer = self.player.step(shown)

@@ -25,24 +25,28 @@ from klss_spiel.specification import Specification, Value
 
 
 class ClockedSearch:
-    """A search bot that divides its clock's time among the moves."""
+    """A search bot that divides its clock's time among the moves.
+
+    Attributes:
+      bot: the bot.
+    """
 
     def __init__(self, bot: SearchBot, budget_is_given: bool) -> None:
-        self._bot = bot
+        self.bot = bot
         self._budget_is_given = budget_is_given
 
     @property
     def report(self) -> Any:
         """What the last search did."""
-        return self._bot.report
+        return self.bot.report
 
     def step(self, state: Any) -> int:
         """The action to play."""
         clock = getattr(state, "clock", None)
         if clock is not None and not self._budget_is_given:
             seconds = seconds_by_clock(clock.remaining, clock.increment)
-            self._bot.search_player.budget = Budget(seconds=seconds)
-        return int(self._bot.step(state))
+            self.bot.search_player.budget = Budget(seconds=seconds)
+        return int(self.bot.step(state))
 
 
 def _make_search(

@@ -18,7 +18,7 @@ from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
 from klss_spiel.matches.players import Seat, blueprint_of, make_player, register_player
 from klss_spiel.matches.referee import TimeControl, play_game
 from klss_spiel.openspiel import policy_to_openspiel
-from klss_spiel.veiled_state import HiddenInformationError, VeiledState
+from klss_spiel.veiled_state import HiddenInformationError, veil
 from tests.helpers.paths import ROOT
 
 
@@ -69,13 +69,13 @@ def test_a_veiled_state_holds_no_way_to_the_true_one():
     state = pyspiel.load_game("kuhn_poker").new_initial_state()
     for action in (0, 1):
         state.apply_action(action)
-    veiled = VeiledState(state, 0)
+    veiled = veil(state, 0)
     assert veiled.information_state_string() == veiled.information_state_string(0) == "0"
     assert not any(isinstance(value, pyspiel.State) for value in vars(veiled).values())
     with pytest.raises(HiddenInformationError, match="undo_action"):
         veiled.undo_action(0, 0)
     with pytest.raises(ValueError, match="player 1"):
-        VeiledState(state, 1)
+        veil(state, 1)
 
 
 @pytest.mark.parametrize(
