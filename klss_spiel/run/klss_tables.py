@@ -32,10 +32,10 @@ from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.subgame.recipes import parse_recipe
-from klss_spiel.algorithms.subgame.refine import Plan, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties
 from klss_spiel.arrays import FloatArray
-from klss_spiel.best_response import best_response_to
+from klss_spiel.best_response import loss_of_player
 from klss_spiel.linear_program import TieBreak, action_bounds, equilibrium, floor_bounds, solve
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
@@ -109,7 +109,7 @@ class Config:
       epsilon: restriction of the blueprint.
       ties: number of random optimal vertices to try besides.
       seed: of those.
-      plan: how solves build on each other.
+      schedule: how solves build on each other.
       output: file of finished rows, or None.
     """
 
@@ -118,7 +118,7 @@ class Config:
     epsilon: float = EPSILON
     ties: int = 0
     seed: int = 0
-    plan: Plan = Plan.NESTED
+    schedule: Schedule = Schedule.NESTED
     output: str | None = None
 
     def __post_init__(self) -> None:
@@ -155,8 +155,7 @@ class Setting:
 
     def exploitability(self, policy: BehaviorPolicy) -> float:
         """What player 0's strategy loses on the value of the game, scaled."""
-        answer = best_response_to(self.form, 1 - PLAYER, policy.realization_plans[PLAYER])
-        loss = self.scale * (self.value + answer.value)
+        loss = self.scale * loss_of_player(policy, PLAYER, self.value, self.form)
         return loss if loss > ZERO else 0.0
 
 
@@ -191,7 +190,7 @@ def run(config: Config) -> list[dict[str, Any]]:
             "epsilon": config.epsilon,
             "ties": config.ties,
             "seed": config.seed,
-            "plan": config.plan.value,
+            "schedule": config.schedule.value,
         }
         for row in config.rows
         for recipe in config.recipes
@@ -208,11 +207,10 @@ def _compute(config: Config, row: str, recipe_name: str) -> dict[str, Any]:
 
     def after(solver: LinearProgramming) -> float:
         refinement = refine(
-            setting.tree,
             setting.blueprint,
             recipe,
             player=PLAYER,
-            plan=config.plan,
+            schedule=config.schedule,
             solver=solver,
             lower_bounds=setting.lower_bounds,
             seed=config.seed,
@@ -255,7 +253,10 @@ def define_flags() -> None:
     flags.DEFINE_integer("ties", 0, "Try this many random optimal solutions besides.")
     flags.DEFINE_integer("seed", 0, "Seed of random solutions and independent sets.")
     flags.DEFINE_enum(
-        "plan", Plan.NESTED.value, [plan.value for plan in Plan], "How solves build on each other."
+        "schedule",
+        Schedule.NESTED.value,
+        [schedule.value for schedule in Schedule],
+        "How solves build on each other.",
     )
     output.define_flags()
 
@@ -270,11 +271,11 @@ def main() -> None:
             epsilon=values.epsilon,
             ties=values.ties,
             seed=values.seed,
-            plan=Plan(values.plan),
+            schedule=Schedule(values.schedule),
             output=values.output,
         )
     )
-    hidden = ("game", "epsilon", "ties", "seed", "plan")
+    hidden = ("game", "epsilon", "ties", "seed", "schedule")
     columns = [column for column in output.columns_of(rows) if column not in hidden]
     table = output.format_table(rows, columns, {"seconds": ".1f", "ratio": ".4g"})
     output.emit(rows, values.json, table)
