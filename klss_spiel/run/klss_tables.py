@@ -33,10 +33,10 @@ from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.subgame.recipes import parse_recipe
-from klss_spiel.algorithms.subgame.refine import Plan, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties
 from klss_spiel.arrays import FloatArray
-from klss_spiel.best_response import best_response_to
+from klss_spiel.best_response import loss_of_player
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.linear_program import TieBreak, action_bounds, equilibrium, floor_bounds, solve
 from klss_spiel.openspiel import tree_from_game
@@ -117,7 +117,7 @@ class Config:
       epsilon: restriction of the blueprint.
       ties: number of random optimal vertices to try besides.
       seed: of those.
-      plan: how solves build on each other.
+      schedule: how solves build on each other.
     """
 
     rows: tuple[str, ...]
@@ -125,7 +125,7 @@ class Config:
     epsilon: float = EPSILON
     ties: int = 0
     seed: int = 0
-    plan: Plan = Plan.NESTED
+    schedule: Schedule = Schedule.NESTED
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -161,8 +161,7 @@ class Setting:
 
     def exploitability(self, policy: BehaviorPolicy) -> float:
         """What player 0's strategy loses on the value of the game, scaled."""
-        answer = best_response_to(self.form, 1 - PLAYER, policy.realization_plans[PLAYER])
-        loss = self.scale * (self.value + answer.value)
+        loss = self.scale * loss_of_player(policy, PLAYER, self.value, self.form)
         return loss if loss > ZERO else 0.0
 
 
@@ -199,7 +198,7 @@ def make_jobs(config: Config) -> list[Job]:
                 "epsilon": config.epsilon,
                 "ties": config.ties,
                 "seed": config.seed,
-                "plan": config.plan.value,
+                "schedule": config.schedule.value,
             },
             group=row,
         )
@@ -222,11 +221,10 @@ def compute_row(columns: Mapping[str, Any]) -> dict[str, Any]:
 
     def after(solver: LinearProgramming) -> float:
         refinement = refine(
-            setting.tree,
             setting.blueprint,
             recipe,
             player=PLAYER,
-            plan=Plan(columns["plan"]),
+            schedule=Schedule(columns["schedule"]),
             solver=solver,
             lower_bounds=setting.lower_bounds,
             seed=seed,
@@ -270,7 +268,10 @@ def define_flags() -> None:
     flags.DEFINE_integer("ties", 0, "Try this many random optimal solutions besides.")
     flags.DEFINE_integer("seed", 0, "Seed of random solutions and independent sets.")
     flags.DEFINE_enum(
-        "plan", Plan.NESTED.value, [plan.value for plan in Plan], "How solves build on each other."
+        "schedule",
+        Schedule.NESTED.value,
+        [schedule.value for schedule in Schedule],
+        "How solves build on each other.",
     )
     output.define_flags()
     job_flags.define_flags()
@@ -285,9 +286,9 @@ def main() -> None:
         epsilon=values.epsilon,
         ties=values.ties,
         seed=values.seed,
-        plan=Plan(values.plan),
+        schedule=Schedule(values.schedule),
     )
-    hidden = ("game", "epsilon", "ties", "seed", "plan")
+    hidden = ("game", "epsilon", "ties", "seed", "schedule")
     with job_flags.computed_rows(make_jobs(config), fields=RESULTS) as rows:
         columns = [column for column in output.columns_of(rows) if column not in hidden]
         table = output.format_table(rows, columns, {"seconds": ".1f", "ratio": ".4g"})

@@ -39,7 +39,7 @@ from klss_spiel.algorithms.subgame.recipes import (
     SubgameRecipe,
     parse_recipe,
 )
-from klss_spiel.algorithms.subgame.refine import Plan, infosets_after_chance, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, SubgameSolver
 from klss_spiel.best_response import nash_conv
 from klss_spiel.games.poker.leduc_family import ACTIONS, check_size, game_size, parse_game
@@ -173,12 +173,11 @@ def refined(
             strategies = opponent_strategies(blueprint, 1 - player, num_strategies)
             of_player = recipe(opponent_strategies=strategies)
         refinement = refine(
-            tree,
             blueprint,
             of_player,
             player=player,
             where=infosets_after_chance(tree, player),
-            plan=Plan.SEPARATE,
+            schedule=Schedule.SEPARATE,
             solver=solver,
             progress=Progress(f"{setting.name}: infosets of player {player} by {recipe.name}"),
         )

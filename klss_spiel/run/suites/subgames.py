@@ -37,8 +37,8 @@ from klss_spiel.tree import (
     TERMINAL,
     GameTree,
     Infosets,
-    TreeBuilder,
 )
+from klss_spiel.tree_builder import TreeBuilder
 
 Row = dict[str, Any]
 
@@ -114,7 +114,6 @@ def _refine_rows(table: str) -> Iterator[Row]:
     recorder = _Recorder([], [], [])
     start = time.process_time()
     refined = refine(
-        setting.tree,
         setting.blueprint,
         KLSS(1),
         lower_bounds=setting.lower_bounds,
@@ -154,7 +153,7 @@ def _one_by_one(setting: klss_tables.Setting) -> BehaviorPolicy:
     waiting = [(infoset, setting.blueprint) for infoset in following[NO_INFOSET]]
     while waiting:
         infoset, blueprint = waiting.pop()
-        subgame = build_subgame(tree, blueprint, infoset, KLSS(1), player)
+        subgame = build_subgame(blueprint, infoset, KLSS(1), player)
         if subgame.is_empty:
             continue
         bounds = setting.lower_bounds[subgame.region.sequences]
@@ -268,7 +267,7 @@ def _growth_rows(effort: Effort) -> Iterator[Row]:
     for number in effort.numbers:
         tree = pennies_tree(number)
         start = time.perf_counter()
-        builder = SubgameBuilder(tree, BehaviorPolicy.uniform(tree))
+        builder = SubgameBuilder(BehaviorPolicy.uniform(tree))
         prepared = time.perf_counter() - start
         decisions = tree.infosets[0].decisions
         # Away from the ends, where fewer numbers are possible.

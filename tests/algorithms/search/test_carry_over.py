@@ -117,7 +117,7 @@ def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, 
     labels = reached_labels(tree, blueprint, player)
     assert labels
     for label, infoset in labels[:: max(1, len(labels) // 12)]:
-        subgame = build_subgame(tree, blueprint, infoset, recipe, player=player)
+        subgame = build_subgame(blueprint, infoset, recipe, player=player)
         expected = solve(subgame.form, player).value
         later = continued(search, label, settings)
         assert later.tree.num_roots == subgame.game.num_roots
