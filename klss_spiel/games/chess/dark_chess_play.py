@@ -152,7 +152,7 @@ class DarkChessMoment(NamedTuple):
         told[mover] += f" {table.names[action]}"
         for player in (rules.WHITE, rules.BLACK):
             if setup.variant.observe_every_ply or player != mover or ending:
-                told[player] += f" {observation.fog_text(course.position, player)}{ending}"
+                told[player] += f" {observation.told_text(course.position, player)}{ending}"
         return DarkChessMoment(setup, course, (told[0], told[1]), outcome, self, action)
 
     def view(self, player: int) -> tuple[rules.Position, int]:

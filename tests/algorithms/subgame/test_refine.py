@@ -226,6 +226,21 @@ def test_cfr_stops_when_its_time_is_over(leduc):
         Cfr(Budget(nodes=10)).solve([subgame], [None])
 
 
+def test_cfr_looks_at_its_stop_now_and_then(leduc):
+    tree, blueprint = leduc
+    subgame = build_subgame(tree, blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
+    looks = []
+
+    class SetAtThirdLook:
+        def is_set(self):
+            looks.append(True)
+            return len(looks) >= 3
+
+    (stopped,) = Cfr(Budget(iterations=10**9, stop=SetAtThirdLook())).solve([subgame], [None])
+    (same,) = Cfr(150).solve([subgame], [None])
+    np.testing.assert_allclose(stopped, same, atol=1e-9)
+
+
 def test_results_are_deterministic_for_a_seed(leduc):
     tree, blueprint = leduc
     for plan in Plan:

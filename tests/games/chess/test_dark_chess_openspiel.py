@@ -48,7 +48,13 @@ def test_openspiel_accepts_the_game(game: str, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    "name", ["python_dark_chess_minimal4x3", "python_dark_chess_microchess", "python_dark_chess"]
+    "name",
+    [
+        "python_dark_chess_minimal4x3",
+        "python_dark_chess_microchess",
+        "python_dark_chess_en_passant",
+        "python_dark_chess",
+    ],
 )
 def test_playthroughs_are_unchanged(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     path = PLAYTHROUGHS / f"{name}.txt"

@@ -8,9 +8,7 @@ observations so far.
 The search sees every ending but draws by repetition. Positions that come from a belief
 start their fifty-move count anew: a player does not know it.
 
-Information states are read off their text: "White e2e4 <view> <view> g1f3 <view> ...",
-a view after every ply. A view does not say whether a pawn may be captured en passant;
-that follows from what has changed since the last view (`_passing_pawn`).
+Information states are read by `packed.information_states`.
 """
 
 from __future__ import annotations
@@ -23,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import boards, observation, rules
+from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
 from klss_spiel.games.chess.packed import positions as packed
+from klss_spiel.games.chess.packed.information_states import InformationStates
 from klss_spiel.games.chess.packed.kernels import batches as kernels
 from klss_spiel.games.chess.packed.kernels import knowledge as search_kernels
 from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
@@ -70,6 +69,7 @@ class DarkChess:
         self._actions = packed.action_numbers(self.board)
         words = packed.pack([setup.start])
         self._start = self.with_counts(words, 0, setup.start.halfmove_clock)
+        self.told = InformationStates(setup)
         self._start_keys = packed.observation_keys(self.board, words, setup.start.side)[0]
 
     def with_counts(self, words: U64Array, plies: int, clock: int = 0) -> U64Array:
@@ -144,11 +144,7 @@ class DarkChess:
 
     def infosets(self, player: int, information_state: str) -> U64Array:
         """[1] key of an information state."""
-        key = self._start_keys[player]
-        for move, view in self.read(player, information_state):
-            own_move = np.uint64(0) if move is None else np.uint64(move + 1)
-            key = np.uint64(search_kernels.extend_one(key, own_move, view))
-        return np.array([key], dtype=np.uint64)
+        return np.array([self.told.read(player, information_state).key], dtype=np.uint64)
 
     def informed(self, player: int, own: int, positions: U64Array) -> U64Array:
         """[2, n] knowledge where `player` knows `own` and the opponent the position."""
@@ -164,28 +160,6 @@ class DarkChess:
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""
         return ChessBelief(self, player)
-
-    def read(self, player: int, information_state: str) -> list[tuple[int | None, U64Array]]:
-        """For each ply, the word of the own move (None if the other moved) and the view [5]."""
-        tokens = information_state.split()
-        if not tokens or tokens[0] != ("White", "Black")[player]:
-            raise ValueError(
-                f"expected an information state of player {player}, got {information_state!r}"
-            )
-        reader = _Reader(self.setup, self.board, player)
-        plies: list[tuple[int | None, U64Array]] = []
-        move: int | None = None
-        for token in tokens[1:]:
-            if "/" in token:
-                plies.append((move, reader.see(token, move)))
-                move = None
-            else:
-                move = packed.pack_move(self.board, self._move(token))
-        return plies
-
-    def _move(self, name: str) -> rules.Move:
-        table = self.setup.table
-        return table.moves[table.names.index(name)]
 
 
 class ChessBelief:
@@ -215,92 +189,17 @@ class ChessBelief:
     def advance(self, action: int | None, information_state: str) -> None:
         """Moves on to what the player is told now; the own action is in it."""
         del action
-        for move, view in self._game.read(self._player, information_state)[self._plies :]:
-            if move is None:
-                self._set = self._set.after_opponent_move(view, self._game.belief_limit)
+        reading = self._game.told.read(self._player, information_state)
+        for ply in reading.since(self._plies):
+            if ply.move is None:
+                self._set = self._set.after_opponent_move(ply.observation, self._game.belief_limit)
             else:
-                own = packed.unpack_move(self._game.board, move)
-                self._set = self._set.after_own_move(own, view)
-            self._plies += 1
+                self._set = self._set.after_own_move(ply.move, ply.observation)
+            self._plies = ply.plies
 
     def copy(self) -> ChessBelief:
         """A belief that can be advanced on its own."""
         return copy.copy(self)
-
-
-class _Reader:
-    """Turns views of one player, ply by ply, into observations. Mutable."""
-
-    def __init__(self, setup: DarkChessSetup, board: packed.Layout, player: int) -> None:
-        self._board = board
-        self._player = player
-        self._rights = setup.start.castling & rules.rights_of(player)
-        self._view = observation.fog_text(setup.start, player)
-
-    def see(self, view: str, move: int | None) -> U64Array:
-        """[5] the observation after a ply; `move` is the own move that was made, if any."""
-        marks = _squares(view)
-        table = rules.geometry(self._board.width, self._board.height)
-        king, rook = (
-            boards.piece_letter(rules.piece(kind, self._player))
-            for kind in (rules.KING, rules.ROOK)
-        )
-        if move is not None and _squares(self._view)[self._source(move)] == king:
-            self._rights = rules.NO_CASTLING
-        for right, corner in table.corners.items():
-            if marks[corner] != rook:
-                self._rights &= ~right
-        passing = None
-        if move is None:
-            passing = _passing_pawn(self._board, self._player, _squares(self._view), marks)
-        self._view = view
-        square = "-" if passing is None else boards.square_name(passing, self._board.width)
-        castling = boards.castling_letters(self._rights)
-        return packed.observation_from_text(
-            self._board, self._player, f"{view} {castling} {square}"
-        )
-
-    def _source(self, move: int) -> int:
-        return packed.unpack_move(self._board, move).source
-
-
-def _squares(view: str) -> str:
-    """The marks of a view by square, the first rank first."""
-    return "".join(reversed(view.split("/")))
-
-
-def _passing_pawn(board: packed.Layout, player: int, before: str, after: str) -> int | None:
-    """The square onto which a pawn may now be captured en passant, if there is one.
-
-    An enemy pawn that stands beside an own pawn has just stepped twice unless another
-    move explains the view: one that took an enemy piece off a square where it was seen
-    (then that piece moved), or that captured.
-    """
-    if not rules.has_double_step(board.height):
-        return None
-    width = board.width
-    own, enemy = ("P", "p") if player == rules.WHITE else ("p", "P")
-    mine = str.isupper if player == rules.WHITE else str.islower
-    forward = width if player == rules.WHITE else -width
-    if sum(map(mine, before)) != sum(map(mine, after)):
-        return None
-    landing = board.height - 4 if player == rules.WHITE else 3
-    for column in range(width):
-        pawn = landing * width + column
-        target, start = pawn + forward, pawn + 2 * forward
-        beside = [pawn + step for step in (-1, 1) if 0 <= column + step < width]
-        if after[pawn] != enemy or before[pawn] == enemy or after[target] != observation.VACANT:
-            continue
-        if not any(after[square] == own for square in beside):
-            continue
-        gone = [
-            square
-            for square, mark in enumerate(before)
-            if mark.isalpha() and not mine(mark) and after[square] != mark
-        ]
-        if all(square == start for square in gone):
-            return target
-    return None
 
 
 def _queens_only(

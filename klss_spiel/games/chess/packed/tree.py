@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import observation, rules
+from klss_spiel.games.chess import boards, observation, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import batches as kernels
@@ -231,12 +231,12 @@ def _texts(
         heads = [f"{h} {names[a]}" for h, a in zip(heads, level.action[nodes], strict=True)]
         if not setup.variant.observe_every_ply:
             return heads
-    views = _fog_texts(setup, level.positions[nodes], 1 - mover, player)
+    views = _told_texts(setup, level.positions[nodes], 1 - mover, player)
     return [f"{head} {view}" for head, view in zip(heads, views, strict=True)]
 
 
-def _fog_texts(setup: DarkChessSetup, words: U64Array, side: int, player: int) -> list[str]:
-    """`observation.fog_text` of packed positions."""
+def _told_texts(setup: DarkChessSetup, words: U64Array, side: int, player: int) -> list[str]:
+    """`observation.told_text` of packed positions."""
     board = positions.layout(setup.start.width, setup.start.height)
     seen = positions.observations(board, words, side, player)
     marks = f"{observation.VACANT}PNBRQKR{'pP'[side]}pnbrqkr"
@@ -248,4 +248,10 @@ def _fog_texts(setup: DarkChessSetup, words: U64Array, side: int, player: int) -
     lines = np.full((len(words), board.height, board.width + 1), b"/")
     lines[:, :, :-1] = ranks
     whole = lines.reshape(len(words), -1)[:, :-1]
-    return [row.tobytes().decode() for row in np.ascontiguousarray(whole)]
+    texts = [row.tobytes().decode() for row in np.ascontiguousarray(whole)]
+    # Shown as such only to the side to move, which can capture it.
+    for row, victim in zip(*np.nonzero(codes == positions.PASSING_PAWN), strict=True):
+        onto = int(victim) + (board.width if side == rules.WHITE else -board.width)
+        right = boards.square_name(onto, board.width)
+        texts[row] += f" {observation.EN_PASSANT_MARK}{right}"
+    return texts
