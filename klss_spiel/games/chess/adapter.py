@@ -1,6 +1,6 @@
 """States and observers that dark chess and Kriegspiel share: thin OpenSpiel adapters.
 
-Player 0 is White. All rules live in the `chess_play.Moment` a state holds.
+Player 0 is White. All rules live in the `play.Moment` a state holds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from klss_spiel.games import registration
 from klss_spiel.games.chess import boards, play, rules
 
 PARAMETERS: Final[Mapping[str, Any]] = {
-    "board": "standard",
+    "board": play.DEFAULT_BOARD,
     "fen": "",
     "horizon": play.NO_HORIZON,
     "players": 2,

@@ -21,6 +21,7 @@ from klss_spiel import openspiel
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.packed import position_sets
 from klss_spiel.games.chess.packed import positions as packed
+from klss_spiel.games.chess.packed.transition import Transition
 
 Row = dict[str, Any]
 
@@ -208,7 +209,7 @@ def _kernels(effort: Effort) -> Iterator[Row]:
         ("views of both sides, hashed", lambda: len(packed.observation_keys(board, words, 0))),
         (
             "expanded children with views and ends",
-            lambda: len(packed.expand(board, words, 0).moves),
+            lambda: len(Transition(board).successors(words, rules.WHITE).moves),
         ),
         ("features", lambda: len(packed.features(board, words, 0))),
         ("evaluations", lambda: len(packed.evaluate(board, words, 0))),

@@ -10,7 +10,7 @@ import pytest
 
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.policy import search_policy
-from klss_spiel.algorithms.search.settings import OBSCURO, ZS21, kluss
+from klss_spiel.algorithms.search.settings import OBSCURO, ZS21, free_region
 from klss_spiel.best_response import exploitability
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import policy_to_function, tree_from_game
@@ -53,7 +53,7 @@ def test_nested_search_in_kuhn_poker_gets_less_exploitable_with_budget(settings)
 
 def test_with_common_knowledge_nested_search_solves_kuhn_poker():
     """k-KLUSS of unlimited order is resolving over common knowledge, which is safe."""
-    settings = dataclasses.replace(MIXING, carry_over=kluss(math.inf))
+    settings = dataclasses.replace(MIXING, carry_over=free_region(math.inf))
     assert measured(KUHN, settings, 3000) < 5e-3
 
 
