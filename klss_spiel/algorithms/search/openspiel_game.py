@@ -49,12 +49,12 @@ def search_game(
     if isinstance(evaluator, str | Specification):
         evaluator = make_evaluator(game, evaluator)
     through_states = isinstance(evaluator, Evaluator) and evaluator.positions == STATES
-    make = None if through_states else getattr(game, "search_game", None)
-    made = None if make is None else make(evaluator)
-    if made is not None:
-        if not isinstance(made, SearchGame):
-            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {made!r}")
-        return made
+    own_search_game = None if through_states else getattr(game, "search_game", None)
+    searched = None if own_search_game is None else own_search_game(evaluator)
+    if searched is not None:
+        if not isinstance(searched, SearchGame):
+            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
+        return searched
     return OpenSpielSearchGame(game, evaluator or zero_evaluator)
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyspiel
 
 from klss_spiel.games import registration
-from klss_spiel.games.chess import boards, play, rules
+from klss_spiel.games.chess import boards, play, public_boards, rules
 
 PARAMETERS: Final[Mapping[str, Any]] = {
     "board": play.DEFAULT_BOARD,
@@ -82,6 +82,14 @@ class ChessGame(registration.RegisteredGame):
     def new_initial_state(self) -> ChessState:
         """Returns the state at the start of the game."""
         return ChessState(self)
+
+    def public_partition(self, tree: Any, nodes: Any = None) -> Any:
+        """[N] labels of public states; see `public_boards.public_partition`."""
+        return public_boards.public_partition(self.first, tree, nodes)
+
+    def public_planes(self, tree: Any, nodes: Any) -> Any:
+        """[nodes, F, ...] public tensors; see `public_boards.public_planes`."""
+        return public_boards.public_planes(self.first, tree, nodes)
 
     def make_py_observer(
         self,
