@@ -7,7 +7,7 @@ captured the value is 1 or -1 and X is not asked. It comes close to a full quies
 search, which asks X at every position (`evaluators.quiescence`), at a fraction of its cost.
 
     values = resolver(packed.evaluate)(board, positions, sides)
-    game = DarkChess(setup, evaluator=for_search(resolver(packed.evaluate), board, WHITE))
+    evaluator = make_evaluator("python_dark_chess", "resolver(handmade)")
 
 Importing this module imports numba.
 """
@@ -15,26 +15,20 @@ Importing this module imports numba.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import FloatArray, U64Array
-from klss_spiel.games.chess import rules
+from klss_spiel.arrays import U64Array
+from klss_spiel.evaluators import Evaluator
+from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.evaluators import DEFAULT
+from klss_spiel.games.chess.evaluators.packed_evaluation import PackedEvaluation, on_positions
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.kernels import captures
-from klss_spiel.search_game import LeafEvaluator
 
 NODE_LIMIT: Final = captures.NODE_LIMIT
-
-_WORDS: Final = 4
-
-# White's expected utility at packed positions [n, 4] of a board with sides to move [n].
-PackedEvaluation = Callable[
-    [packed.Layout, U64Array, packed.SideArray], npt.NDArray[np.floating[Any]]
-]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,17 +69,8 @@ def resolve(
     """
     if node_limit < 1:
         raise ValueError(f"expected a limit of 1 node or more, got {node_limit}")
-    if positions.dtype != np.uint64 or positions.shape[1:] != (_WORDS,):
-        raise ValueError(
-            f"expected packed positions [n, {_WORDS}] of uint64, "
-            f"got {list(positions.shape)} of {positions.dtype}"
-        )
-    sides = np.ascontiguousarray(np.broadcast_to(side, (len(positions),)), dtype=np.uint8)
-    return Resolution(
-        *captures.resolve_all(
-            np.ascontiguousarray(positions), sides, board.masks, node_limit, skip_losing
-        )
-    )
+    words, sides = packed.checked(positions), packed.side_array(side, len(positions))
+    return Resolution(*captures.resolve_all(words, sides, board.masks, node_limit, skip_losing))
 
 
 def resolver(
@@ -113,22 +98,6 @@ def resolver(
     return resolved
 
 
-def for_search(
-    evaluation: PackedEvaluation, board: packed.Layout, first: int = rules.WHITE
-) -> LeafEvaluator:
-    """An evaluation as a search of dark chess wants it: of positions [n, 5].
-
-    Args:
-        evaluation: of packed positions.
-        board: which board.
-        first: side that makes the first move of the game; the fifth word of a position
-            counts the plies since then (`packed.search_game`).
-    """
-
-    def evaluate(positions: U64Array) -> FloatArray:
-        plies = positions[:, _WORDS].astype(np.uint8)  # their last bit is enough
-        sides = plies + np.uint8(first) & np.uint8(1)
-        words = np.ascontiguousarray(positions[:, :_WORDS])
-        return np.asarray(evaluation(board, words, sides), dtype=np.float64)
-
-    return evaluate
+def default_evaluator(setup: DarkChessSetup) -> Evaluator:
+    """The evaluator of a game of dark chess for which none is chosen."""
+    return on_positions(DEFAULT, resolver(packed.evaluate), setup)

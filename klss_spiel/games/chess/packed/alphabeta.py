@@ -122,14 +122,8 @@ class AlphaBeta:
             raise ValueError("expected a limit of depth or of nodes, got neither")
         if nodes is not None and nodes < 1:
             raise ValueError(f"expected a limit of 1 node or more, got {nodes}")
-        words = np.ascontiguousarray(position)
-        if words.shape != (4,) or words.dtype != np.uint64:
-            raise ValueError(
-                f"expected a packed position [4] of uint64, got {list(words.shape)} "
-                f"of {words.dtype}"
-            )
-        if side not in (0, 1):
-            raise ValueError(f"expected side 0 or 1, got {side!r}")
+        (words,) = packed.checked(np.atleast_2d(position))
+        packed.side_array(side, 1)
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("expected one search at a time, got another on the same engine")
         try:

@@ -6,10 +6,13 @@ import pathlib
 import random
 
 import numpy as np
+import pyspiel
 import pytest
 
+from klss_spiel import evaluators
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators import quiescence, resolver
+from klss_spiel.games.chess.packed import counted_positions, search_game
 from klss_spiel.games.chess.packed import positions as packed
 from tests.helpers import random_chess
 from tests.helpers.chess_positions import mirrored, random_play
@@ -225,15 +228,26 @@ def test_colours_are_treated_alike():
     assert np.corrcoef(values, -swapped)[0, 1] > 0.99
 
 
-@pytest.mark.parametrize("first", [rules.WHITE, rules.BLACK])
+@pytest.mark.parametrize("first", ["w", "b"])
 def test_positions_of_a_search_are_evaluated_for_their_side_to_move(first):
+    fen = boards.BOARDS["standard"].replace(" w ", f" {first} ")
+    game = pyspiel.load_game("python_dark_chess", {"fen": fen})
     positions = _random_positions(50, seed=4)
     words, sides = _words(positions)
-    plies = 2 * np.arange(50, dtype=np.uint64) + (sides ^ first) + (np.uint64(7) << np.uint64(32))
-    evaluate = resolver.for_search(resolver.resolver(), _BOARD, first)
-    values = evaluate(np.column_stack([words, plies]))
-    assert values.dtype == np.float64
-    assert (values == resolver.resolver()(_BOARD, words, sides)).all()
+    plies = 2 * np.arange(50) + (sides ^ np.uint8(first == "b"))
+    counted = counted_positions.with_counts(words, plies, np.full(50, 7))
+    expected = resolver.resolver()(_BOARD, words, sides)
+    for specification in ("resolver(handmade)", "resolver"):
+        evaluator = evaluators.make_evaluator(game, specification)
+        assert evaluator.name == specification
+        assert (evaluator(counted) == expected).all()
+    # What a search uses if nothing is chosen.
+    assert (game.search_game().evaluate(counted) == expected).all()
+    assert (search_game.DarkChess(game.setup).evaluate(counted) == expected).all()
+    handmade = evaluators.make_evaluator(game, "handmade")
+    assert not (handmade(counted) == expected).all()
+    few = evaluators.make_evaluator(game, "resolver(handmade,node_limit=1)")(counted)
+    assert not (few == expected).all()
 
 
 def test_wrong_arguments_are_refused():

@@ -10,6 +10,8 @@ from klss_spiel.games.chess.dark_chess_play import RULES
 from klss_spiel.games.chess.evaluators import resolver
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.alphabeta import MAX_DEPTH, AlphaBeta
+from klss_spiel.games.chess.packed.kernels.moves import PUBLIC_BITS
+from klss_spiel.games.chess.packed.transition import Transition
 from tests.helpers import random_chess
 from tests.helpers.chess_positions import PERFT_FENS
 
@@ -35,33 +37,33 @@ def _leaf_scores(board, words, side, ply):
     return np.where(won > 0, _WIN - (ply + 1), np.where(won < 0, -(_WIN - ply), scores))
 
 
-def _minimax(board, words, side, depth, ply=0, no_move_loses=True):
+def _minimax(board, words, side, depth, ply=0, variant=RULES["paper"]):
     """[n] scores for the side to move by looking at every line, all of one depth at once."""
     if depth == 0:
         return _leaf_scores(board, words, side, ply)
-    below = packed.expand(board, words, side, no_move_loses)
-    scores = np.zeros(len(below.moves), dtype=np.int64)
+    below = Transition(board, variant).successors(words, side)
+    scores = np.zeros(len(below.over), dtype=np.int64)
     # At the children the other side is to move: it has lost, or has no move.
-    lost = below.terminal & (below.utility != 0)
+    lost = below.over & (below.utility != 0)
     scores[lost] = -(_WIN - (ply + 1))
-    open_ = ~below.terminal
+    open_ = ~below.over
     if open_.any():
         scores[open_] = _minimax(
-            board, below.positions[open_], 1 - side, depth - 1, ply + 1, no_move_loses
+            board, below.positions[open_], 1 - side, depth - 1, ply + 1, variant
         )
-    return np.maximum.reduceat(-scores, below.starts[:-1])
+    return np.maximum.reduceat(-scores, below.moves.starts[:-1])
 
 
-def _root_scores(board, word, side, depth, no_move_loses=True):
+def _root_scores(board, word, side, depth, variant=RULES["paper"]):
     """Score of each move of the root."""
-    below = packed.expand(board, word[None], side, no_move_loses)
+    below = Transition(board, variant).successors(word[None], side)
     scores = {}
-    for i, move in enumerate(below.moves.tolist()):
-        if below.terminal[i]:
+    for i, move in enumerate((below.moves.words & int(PUBLIC_BITS)).tolist()):
+        if below.over[i]:
             scores[move] = _WIN - 1 if below.utility[i] else 0
         else:
             child = below.positions[i : i + 1]
-            scores[move] = -int(_minimax(board, child, 1 - side, depth - 1, 1, no_move_loses)[0])
+            scores[move] = -int(_minimax(board, child, 1 - side, depth - 1, 1, variant)[0])
     return scores
 
 
@@ -120,14 +122,13 @@ def test_minimax_on_the_standard_board_at_depth_three():
 def test_a_side_without_moves_loses_or_draws_by_the_rules(name, utility):
     # Once its queen is captured, none of Black's pieces can move and none sees the king.
     board, word, side = _position("kb2/prp1/nbqK w - - 0 1")
-    no_move_loses = RULES[name].no_move_loses
     for depth in (1, 2, 3):
         engine = AlphaBeta(board, RULES[name])
         result = engine.search(word, side, depth=depth, all_scores=True)
         scores = dict(zip(_names(board, result.moves), result.scores, strict=True))
         assert scores["d1c1"] == utility
-        assert _score(result) == max(_root_scores(board, word, side, depth, no_move_loses).values())
-    assert (result.plies_to_end == 1) == no_move_loses
+        assert _score(result) == max(_root_scores(board, word, side, depth, RULES[name]).values())
+    assert (result.plies_to_end == 1) == (utility == 1)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +282,7 @@ def test_wrong_arguments_are_refused():
         engine.search(word, side)
     with pytest.raises(ValueError, match="1 node or more"):
         engine.search(word, side, nodes=0)
-    with pytest.raises(ValueError, match=r"\[4\] of uint64"):
+    with pytest.raises(ValueError, match="packed positions"):
         engine.search(word[:3], side, depth=1)
-    with pytest.raises(ValueError, match="side 0 or 1"):
+    with pytest.raises(ValueError, match="sides 0 or 1"):
         engine.search(word, 2, depth=1)

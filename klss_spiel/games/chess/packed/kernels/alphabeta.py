@@ -51,6 +51,7 @@ from klss_spiel.games.chess.packed.kernels.moves import (
     attacked,
     generate,
     keep_legal,
+    keep_permitted,
     settle,
     sides,
 )
@@ -79,10 +80,6 @@ from klss_spiel.games.chess.packed.kernels.transpositions import (
 from klss_spiel.kernels import kernel
 
 _INFINITY: Final = 30_000
-
-_THREE_BITS: Final = np.uint64(7)
-_PROMOTION_SHIFT: Final = np.uint64(12)
-_QUEEN: Final = np.uint64(5)
 
 
 @kernel
@@ -126,13 +123,7 @@ def _moves(
     if options.legal:
         count = keep_legal(p0, p1, p2, p3, side, moves, count)
     if options.queen_only:
-        kept = ZERO
-        for i in range(count):
-            promotion = (moves[i] >> _PROMOTION_SHIFT) & _THREE_BITS
-            if not promotion or promotion == _QUEEN:
-                moves[kept] = moves[i]
-                kept += ONE
-        count = kept
+        count = keep_permitted(moves, count, options.queen_only)
     return count
 
 
