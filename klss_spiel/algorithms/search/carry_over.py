@@ -127,7 +127,9 @@ def kept_roots(search: Search, own: BoolArray, carry_over: CarryOver) -> KeptRoo
     if np.any(own_weight > 0.0):
         plan = _plan_to_region(tree, top, past, own_behavior)
         weight = nodes.weight[chosen] * plan[nodes.sequence[chosen, player]]
+        planned = True
     else:
+        planned = False
         # The old strategy would not be here; that the player is shows he went otherwise.
         own_behavior = _as_played(tree, past, own, own_behavior)
         own_weight = nodes.weight[marked]
@@ -149,7 +151,7 @@ def kept_roots(search: Search, own: BoolArray, carry_over: CarryOver) -> KeptRoo
 
     behaviors = [own_behavior, own_behavior]
     behaviors[opponent] = search.behavior(opponent)
-    values, gifts = _old_values(search, (behaviors[0], behaviors[1]))
+    values, gifts = _old_values(search, (behaviors[0], behaviors[1]), planned)
     sign = 1.0 if player == 0 else -1.0
     alternate = np.bincount(group, weights=sign * values[chosen] * probability, minlength=m)
     _, first = np.unique(group, return_index=True)
@@ -232,12 +234,11 @@ def _as_played(
 def expected_value(search: Search) -> float:
     """What the searching player expects: v* of Obscuro, between -1 and 1."""
     tree = search.tree
-    values = search_equilibrium.node_values(tree, search.behaviors)
     chosen = search.behavior(tree.opponent)[1 : 1 + tree.num_roots]
     if chosen.sum() <= 0.0:
         chosen = search.root.prior
     sign = 1.0 if tree.player == 0 else -1.0
-    return float(sign * (chosen @ values[1 : 1 + tree.num_roots]) / chosen.sum())
+    return float(sign * (chosen @ search.node_values[1 : 1 + tree.num_roots]) / chosen.sum())
 
 
 def expected_value_at(search: Search, nodes: BoolArray) -> float:
@@ -246,17 +247,15 @@ def expected_value_at(search: Search, nodes: BoolArray) -> float:
     The estimate of ZS21's Algorithm 15, line 13.
     """
     tree = search.tree
-    behaviors = search.behaviors
-    values = search_equilibrium.node_values(tree, behaviors)
     chosen = np.flatnonzero(nodes)
     weight = tree.nodes.weight[chosen].copy()
     for p in PLAYERS:
-        plan = tree.treeplex(p).realization_plan(behaviors[p])
+        plan = tree.treeplex(p).realization_plan(search.behavior(p))
         weight *= plan[tree.nodes.sequence[chosen, p]]
     if weight.sum() <= 0.0:
         return math.inf
     sign = 1.0 if tree.player == 0 else -1.0
-    return float(sign * (weight @ values[chosen]) / weight.sum())
+    return float(sign * (weight @ search.node_values[chosen]) / weight.sum())
 
 
 def next_search(
@@ -364,12 +363,17 @@ def _join(tree: SearchTree, kept: KeptRoots, informed: RootPositions) -> RootPos
 
 
 def _old_values(
-    search: Search, played: tuple[FloatArray, FloatArray]
+    search: Search, played: tuple[FloatArray, FloatArray], planned: bool
 ) -> tuple[FloatArray, FloatArray]:
     """[N] player 0's value of each old node, [S of the opponent] gifts on the way there.
 
     Obscuro, C.2: expected values under both players' strategies, and the gift estimate
     of counterfactual values, or the same for an opponent who plays a best response.
+
+    Args:
+      search: the old search.
+      played: for each player, [S] behaviour.
+      planned: whether these are the strategies of the search.
     """
     tree, opponent = search.tree, search.tree.opponent
     behaviors = list(played)
@@ -377,7 +381,11 @@ def _old_values(
         behaviors[opponent] = search_equilibrium.best_response_behavior(
             tree, opponent, behaviors[tree.player], behaviors[opponent]
         )
-    values = search_equilibrium.node_values(tree, (behaviors[0], behaviors[1]))
+        planned = False
+    if planned:
+        values = search.node_values
+    else:
+        values = search_equilibrium.node_values(tree, (behaviors[0], behaviors[1]))
     utility = search_equilibrium.policy_values(tree, opponent, (behaviors[0], behaviors[1]))
     gifts: FloatArray = kernels.gifts(tree.players[opponent], utility, behaviors[opponent])
     return values, gifts

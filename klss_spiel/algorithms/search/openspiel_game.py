@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import inspect
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,68 +32,102 @@ def zero_evaluator(positions: Positions) -> FloatArray:
     return np.zeros(len(positions))
 
 
-def rollout_evaluator(
-    rollouts: int = 1, seed: int = 0, scale: float | None = None
-) -> LeafEvaluator:
+@dataclasses.dataclass(frozen=True)
+class RolloutEvaluator:
     """Mean payoff of playing OpenSpiel states to the end at random.
 
-    Args:
+    Attributes:
       rollouts: games per position.
       seed: a position's value depends on this and on its history, not on what else
         was evaluated before.
-      scale: largest payoff; the game's own largest utility unless given.
+      scale: largest payoff; the game's own largest utility if None.
     """
 
-    def evaluate(positions: Positions) -> FloatArray:
+    rollouts: int = 1
+    seed: int = 0
+    scale: float | None = None
+
+    def __call__(self, positions: Positions) -> FloatArray:
+        """[n] values of states ([n])."""
         values = np.empty(len(positions))
         for i, state in enumerate(positions):
             game = state.get_game()
-            largest = scale or _largest_utility(game)
-            rng = np.random.default_rng([seed, *(a % 2**32 for a in state.history())])
-            total = 0.0
-            for _ in range(rollouts):
-                playout = state.clone()
-                while not playout.is_terminal():
-                    if playout.is_chance_node():
-                        actions, weights = zip(*playout.chance_outcomes(), strict=True)
-                        action = actions[rng.choice(len(actions), p=np.array(weights))]
-                    else:
-                        legal = playout.legal_actions()
-                        action = legal[rng.integers(len(legal))]
-                    playout.apply_action(action)
-                total += playout.returns()[0]
-            values[i] = np.clip((total / rollouts - _offset(game)) / largest, -1.0, 1.0)
+            largest = self.scale or _largest_utility(game)
+            rng = np.random.default_rng([self.seed, *(a % 2**32 for a in state.history())])
+            total = sum(_play_out(state.clone(), rng) for _ in range(self.rollouts))
+            values[i] = np.clip((total / self.rollouts - _offset(game)) / largest, -1.0, 1.0)
         return values
 
-    return evaluate
+
+def rollout_evaluator(
+    rollouts: int = 1, seed: int = 0, scale: float | None = None
+) -> LeafEvaluator:
+    """A `RolloutEvaluator`."""
+    return RolloutEvaluator(rollouts, seed, scale)
 
 
-def search_game(game: Any, evaluator: LeafEvaluator | None = None) -> SearchGame:
+def _play_out(state: Any, rng: np.random.Generator) -> float:
+    """Player 0's payoff after random play from a state, which is spent."""
+    while not state.is_terminal():
+        if state.is_chance_node():
+            actions, weights = zip(*state.chance_outcomes(), strict=True)
+            action = actions[rng.choice(len(actions), p=np.array(weights))]
+        else:
+            legal = state.legal_actions()
+            action = legal[rng.integers(len(legal))]
+        state.apply_action(action)
+    return float(state.returns()[0])
+
+
+def search_game(
+    game: Any,
+    evaluator: LeafEvaluator | None = None,
+    belief_limit: int | None = None,
+    sample_belief: bool | None = None,
+) -> SearchGame:
     """The fastest `SearchGame` of an OpenSpiel game.
 
     Args:
       game: a `pyspiel.Game` or a game string.
       evaluator: values of unfinished positions; None for the game's own, which is
         zero unless the game brings a better one.
+      belief_limit: most positions a belief may hold; None for the default.
+      sample_belief: past the limit go on with a sample instead of raising an error; None
+        for the default: games searched through their states raise it.
+
+    Raises:
+      TypeError: an evaluator that cannot be called.
+      ValueError: a game that cannot be searched, or not with these beliefs.
     """
     if isinstance(game, str):
         game = load_game(game)
-    own_search_game = getattr(game, "search_game", None)
-    searched = None if own_search_game is None else own_search_game(evaluator)
-    if searched is not None:
-        if not isinstance(searched, SearchGame):
-            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
-        return searched
-    return OpenSpielSearchGame(game, evaluator or zero_evaluator)
+    if evaluator is not None and not callable(evaluator):
+        raise TypeError(f"expected an evaluator that can be called, got {evaluator!r}")
+    beliefs: dict[str, Any] = {"belief_limit": belief_limit, "sample_belief": sample_belief}
+    beliefs = {name: value for name, value in beliefs.items() if value is not None}
+    if not hasattr(game, "search_game"):
+        return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
+    searched = game.search_game(evaluator)
+    if searched is None:
+        return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
+    if not isinstance(searched, SearchGame):
+        raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
+    if beliefs:
+        unknown = sorted(set(beliefs) - set(inspect.signature(game.search_game).parameters))
+        if unknown:
+            raise ValueError(f"{game} keeps beliefs of its own kind, which take no {unknown}")
+        searched = game.search_game(evaluator, **beliefs)
+    return cast(SearchGame, searched)
 
 
 class OpenSpielSearchGame:
     """Any OpenSpiel game of two players, through its state interface.
 
-    Knowledge is interned: what a player knew before, the own action if one was
-    taken, whether it is the player's turn, and the information state string. A
-    player who neither moved nor moves and is told nothing new stays in the infoset.
-    Mutable: the table of what was seen grows.
+    Knowledge is a 64-bit hash of what a player knew before, the own action if one was
+    taken, whether it is the player's turn, and the information state string; so it
+    does not depend on what was looked at earlier. A player who neither moved nor moves
+    and is told nothing new stays in the infoset. Mutable: the table of what was seen
+    grows.
     """
 
     def __init__(
@@ -117,9 +154,8 @@ class OpenSpielSearchGame:
         self._sample_belief = sample_belief
         self.utility_offset = _offset(self.game)
         self.utility_scale = _largest_utility(self.game)
-        self._intern: dict[Hashable, int] = {}
-        self._told: list[str] = []
-        self._decisions: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
+        self._told: dict[int, str] = {}
+        self._decisions: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
 
     @property
     def name(self) -> str:
@@ -184,10 +220,10 @@ class OpenSpielSearchGame:
 
     def infosets(self, player: int, information_state: str) -> Knowledge:
         """Identifiers of the decision infosets with this information state string."""
-        found = self._decisions[player].get(information_state)
-        if found is None:
-            found = [self._identify(player, None, NO_ACTION, True, information_state)]
-        return np.array(found, dtype=np.uint64)
+        # The one that does not depend on what was looked at before comes first.
+        own = self._identify(player, None, NO_ACTION, True, information_state)
+        others = self._decisions[player][information_state] - {own}
+        return np.array([own, *sorted(others)], dtype=np.uint64)
 
     def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
         """[2, n] knowledge at states of which the opponent knows the whole history."""
@@ -197,8 +233,7 @@ class OpenSpielSearchGame:
         for i, state in enumerate(positions):
             told = state.information_state_string(opponent)
             # A key that no chain of observations can produce: the history itself.
-            key = ("informed", opponent, tuple(state.history()))
-            known[opponent, i] = self._add(opponent, key, False, told)
+            known[opponent, i] = self._note(opponent, ("informed", state.history()), False, told)
         return known
 
     def keys(self, positions: Positions) -> Sequence[Hashable]:
@@ -222,17 +257,17 @@ class OpenSpielSearchGame:
         return self._identify(p, before, action if moved else NO_ACTION, moves, told)
 
     def _identify(self, p: int, before: int | None, action: int, moves: bool, told: str) -> int:
-        return self._add(p, (p, before, action, moves, told), moves, told)
+        return self._note(p, (before, action, moves, told), moves, told)
 
-    def _add(self, p: int, key: Hashable, moves: bool, told: str) -> int:
-        number = self._intern.get(key)
-        if number is None:
-            number = len(self._told)
-            self._intern[key] = number
-            self._told.append(told)
+    def _note(self, p: int, content: tuple[object, ...], moves: bool, told: str) -> int:
+        """The identifier of some knowledge of player p."""
+        digest = hashlib.blake2b(repr((p, *content)).encode(), digest_size=8).digest()
+        identifier = int.from_bytes(digest, "little")
+        if identifier not in self._told:
+            self._told[identifier] = told
             if moves:
-                self._decisions[p].setdefault(told, []).append(number)
-        return number
+                self._decisions[p].setdefault(told, set()).add(identifier)
+        return identifier
 
 
 def _array_of(states: list[Any]) -> Positions:

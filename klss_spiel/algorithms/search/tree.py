@@ -204,7 +204,7 @@ class SearchTree:
           children: their children.
           values: [c] player 0's payoff at each child.
           best_child: new infosets start by playing the child with the best value
-            (Obscuro, C.5), else uniformly.
+            (Obscuro, C.5), uniform over ties, else uniformly.
         """
         if np.any(self.nodes.first_child[leaves] >= 0):
             raise ValueError("expected leaves, got a node that is expanded already")
@@ -349,11 +349,12 @@ class SearchTree:
         infosets, sequences = self.infosets[player], self.sequences[player]
         first = int(infosets.first_sequence[infoset])
         own = slice(first, first + int(infosets.num_actions[infoset]))
-        best = first + int(np.argmax(sequences.value[own]))
-        sequences.strategy[own] = 0.0
-        sequences.strategy[best] = 1.0
-        sequences.plan[own] = 0.0
-        sequences.plan[best] = sequences.plan[infosets.parent_sequence[infoset]]
+        value = sequences.value[own]
+        best = value == value.max()
+        # Evaluations that are all alike say nothing: then play starts uniform.
+        sequences.strategy[own] = best / best.sum()
+        parent_plan = sequences.plan[infosets.parent_sequence[infoset]]
+        sequences.plan[own] = parent_plan * sequences.strategy[own]
 
     def _add_family(self, node: int, first_child: int, count: int, infoset: int) -> None:
         family = self.num_families
