@@ -51,6 +51,20 @@ def _optimistic(regret: jax.Array, last_instant: jax.Array) -> jax.Array:
     return regret + last_instant
 
 
+@dataclasses.dataclass(frozen=True)
+class _Discounting:
+    """`accumulate` of discounted regret matching; a value, so that it compares and pickles."""
+
+    alpha: float
+    beta: float
+
+    def __call__(self, regret: jax.Array, instant: jax.Array, iteration: jax.Array) -> jax.Array:
+        total = regret + instant
+        up = iteration.astype(total.dtype) ** self.alpha
+        down = iteration.astype(total.dtype) ** self.beta
+        return total * jnp.where(total > 0.0, up / (up + 1.0), down / (down + 1.0))
+
+
 def discounted_rm(alpha: float = 1.5, beta: float = 0.0) -> RegretMinimizer:
     """Discounted regret matching (Brown and Sandholm 2019, section 4).
 
@@ -58,14 +72,7 @@ def discounted_rm(alpha: float = 1.5, beta: float = 0.0) -> RegretMinimizer:
     and negative ones by t^beta / (t^beta + 1). Their gamma weights the average:
     see the averaging schemes of `cfr`.
     """
-
-    def accumulate(regret: jax.Array, instant: jax.Array, iteration: jax.Array) -> jax.Array:
-        total = regret + instant
-        up = iteration.astype(total.dtype) ** alpha
-        down = iteration.astype(total.dtype) ** beta
-        return total * jnp.where(total > 0.0, up / (up + 1.0), down / (down + 1.0))
-
-    return RegretMinimizer(f"DCFR({alpha:g},{beta:g})", accumulate, _regret_itself)
+    return RegretMinimizer(f"DCFR({alpha:g},{beta:g})", _Discounting(alpha, beta), _regret_itself)
 
 
 # Regret matching (Hart and Mas-Colell 2000), the minimiser of CFR.
