@@ -119,6 +119,8 @@ def test_modules_are_short_and_named_for_what_they_hold():
 
 @pytest.mark.parametrize("name", _LINKS)
 def test_top_level_names_are_relative_links_into_the_package(name):
+    if (_ROOT / "PKG-INFO").exists():
+        pytest.skip("an sdist holds no links")
     link = _ROOT / name
     assert link.is_symlink()
     assert link.readlink() == pathlib.Path("klss_spiel") / name
