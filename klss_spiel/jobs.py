@@ -185,10 +185,10 @@ def finish_jobs(
             if file is not None:
                 file.append(_with_bookkeeping(done, outcome))
             if outcome.error is not None:
-                if strict:
-                    raise JobError(f"{outcome.key}: {outcome.error}\n{outcome.details}".rstrip())
-                logging.warning("%s failed: %s", outcome.key, outcome.error)
                 logging.debug("%s", outcome.details)
+                if strict:
+                    raise JobError(f"{outcome.key}: {outcome.error}")
+                logging.warning("%s failed: %s", outcome.key, outcome.error)
             if reporter is not None:
                 reporter.update(number)
             yield done

@@ -26,7 +26,7 @@ from klss_spiel.tree import (
     TERMINAL,
     GameTree,
 )
-from klss_spiel.tree_builder import TreeBuilder, assemble_tree
+from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 
 DEFAULT_MAX_NODES = 5_000_000
@@ -133,10 +133,11 @@ def tree_from_game(
     game = game_from(game)
     check_supported(game)
     game = turn_based(game)
-    if hasattr(game, "tree_arrays") and not from_states:
-        tree = _tree_from_arrays(game, max_nodes)
+    progress = progress or Progress(f"building the tree of {game.get_type().short_name}")
+    if hasattr(game, "game_tree") and not from_states:
+        # Such a game enumerates itself, or raises ValueError past `max_nodes` nodes.
+        tree: GameTree = game.game_tree(max_nodes, progress)
     else:
-        progress = progress or Progress(f"building the tree of {game.get_type().short_name}")
         tree = _tree_from_states(game, max_nodes, progress)
     check_tree(tree)
     return tree
@@ -154,29 +155,6 @@ def sequence_form_of(game: SequenceForm | GameTree | Any) -> SequenceForm:
             f"{game!r:.80}"
         )
     return sequence_form_from_tree(tree_from_game(game))
-
-
-def _tree_from_arrays(game: Any, max_nodes: int) -> GameTree:
-    """The tree of a game that enumerates itself.
-
-    A game may offer `tree_arrays(max_nodes)`, which returns a `GameTree`, or the arrays
-    of one without chance (`parent`, `action`, `player`, `utility`, `infoset`,
-    `level_start`, `labels`, as in `assemble_tree`), or raises ValueError past
-    `max_nodes` nodes.
-    """
-    arrays = game.tree_arrays(max_nodes)
-    if isinstance(arrays, GameTree):
-        return arrays
-    return assemble_tree(
-        name=str(game),
-        parent=arrays.parent,
-        action=arrays.action,
-        player=arrays.player,
-        utility=arrays.utility,
-        infoset=arrays.infoset,
-        level_start=arrays.level_start,
-        labels=arrays.labels,
-    )
 
 
 def _tree_from_states(game: Any, max_nodes: int, progress: Progress) -> GameTree:

@@ -41,18 +41,34 @@ class Progress:
         rate = done / (now - self._start)
         # Outside of binaries absl shows nothing below a warning.
         level = logging.WARNING if self._in_notebook else logging.INFO
-        if self._total:
-            logging.log(
-                level,
-                "%s: %d of %d (%.0f%%), %.0f per second",
-                self._what,
-                done,
-                self._total,
-                100.0 * done / self._total,
-                rate,
-            )
-        else:
-            logging.log(level, "%s: %d, %.0f per second", self._what, done, rate)
+        if not self._total:
+            logging.log(level, "%s: %d, %s", self._what, done, _rate_text(rate))
+            return
+        left = f", {_duration_text((self._total - done) / rate)} left" if rate else ""
+        logging.log(
+            level,
+            "%s: %d of %d (%.0f%%), %s%s",
+            self._what,
+            done,
+            self._total,
+            100.0 * done / self._total,
+            _rate_text(rate),
+            left,
+        )
+
+
+def _rate_text(rate: float) -> str:
+    for unit, seconds in (("second", 1.0), ("minute", 60.0)):
+        if rate * seconds >= 1.0:
+            return f"{rate * seconds:.0f} per {unit}"
+    return f"{rate * 3600.0:.0f} per hour"
+
+
+def _duration_text(seconds: float) -> str:
+    minutes = round(seconds / 60.0)
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _runs_in_notebook() -> bool:

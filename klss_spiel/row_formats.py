@@ -6,7 +6,7 @@ numpy's).
 CSV has one line of column names for all rows. Nested mappings become columns with dotted
 names. Strings stand as they are unless they could be read as something else; all other
 values, and such strings, are written as JSON, so that what is read has the types that were
-written. A missing value is an empty cell, and None when it is read.
+written. An empty cell is a column that the row does not have; None is `null`.
 
 JSONL has a JSON object per line. Numbers that JSON does not know are the texts "NaN",
 "Infinity" and "-Infinity" there, and read back as numbers.
@@ -66,12 +66,14 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def from_csv(text: str) -> list[dict[str, Any]]:
-    """The rows that `to_csv` wrote; cells that were absent come back as None."""
+    """The rows that `to_csv` wrote."""
     columns, *lines = csv_cells(text) or [[]]
     rows: list[dict[str, Any]] = []
     for line in lines:
         row: dict[str, Any] = {}
         for column, cell in zip(columns, line, strict=True):
+            if not cell:
+                continue
             *outer, last = column.split(".")
             inner = row
             for name in outer:
@@ -129,12 +131,13 @@ def csv_lines(lines: Iterable[Sequence[str]]) -> str:
 
 def csv_rows(flat_rows: Iterable[Row], columns: Sequence[str]) -> str:
     """Lines of CSV without the names of columns; rows as `flat` makes them."""
-    return csv_lines([_encode_cell(row.get(column)) for column in columns] for row in flat_rows)
+    return csv_lines(
+        [_encode_cell(row[column]) if column in row else "" for column in columns]
+        for row in flat_rows
+    )
 
 
 def _encode_cell(value: Any) -> str:
-    if value is None:
-        return ""
     # A row is a line: texts with ends of lines are written as JSON.
     if isinstance(value, str) and value and not {"\n", "\r"} & set(value):
         return value if _decode_cell(value) == value else json.dumps(value)
@@ -142,8 +145,6 @@ def _encode_cell(value: Any) -> str:
 
 
 def _decode_cell(text: str) -> Any:
-    if text == "":
-        return None
     try:
         return json.loads(text)
     except ValueError:

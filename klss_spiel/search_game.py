@@ -32,6 +32,13 @@ Players = npt.NDArray[np.int8]
 LeafEvaluator = Callable[[Positions], FloatArray]
 
 
+class EvaluatorError(RuntimeError):
+    """What an evaluator raises when it has no values to give, through no fault of code.
+
+    A search survives it and TimeoutError, and says so; other errors end it.
+    """
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Children:
     """The children of several positions, one position's after another's.

@@ -64,6 +64,11 @@ def test_csv_gives_nested_values_a_column_each():
         row_formats.to_csv([{"a.b": 1}])
 
 
+def test_csv_tells_none_from_nothing():
+    rows = [{"a": None, "b": 1}, {"b": 2}, {"a": 3, "b": None}]
+    assert row_formats.from_csv(row_formats.to_csv(rows)) == rows
+
+
 def test_csv_holds_long_cells():
     rows = [{"moves": "e2e4 " * 100_000}]
     assert row_formats.from_csv(row_formats.to_csv(rows)) == rows
@@ -161,9 +166,9 @@ def test_csv_has_the_columns_of_its_first_result(tmp_path):
         with pytest.raises(ValueError, match=r"new columns \['y'\].*jsonl"):
             file.append([{"key": "d", "game": "g", "y": 1}])
     assert path.read_text().splitlines()[0] == "key,game,x.deep,error"
-    assert {row["key"]: row["x"]["deep"] for row in read_rows(path)} == {
+    assert {row["key"]: row.get("x") for row in read_rows(path)} == {
         "a": None,
-        "b": 1,
+        "b": {"deep": 1},
         "c": None,
     }
 
@@ -185,7 +190,7 @@ def test_a_csv_file_of_errors_only_is_begun_anew(tmp_path):
     assert [row["error"] for row in read_rows(path)] == ["ValueError: no"]
     with RowFile(path, ["game"]) as file:
         file.append([{"key": "a", "game": "g", "x": 1}])
-    assert read_rows(path) == [{"key": "a", "game": "g", "x": 1, "error": None}]
+    assert read_rows(path) == [{"key": "a", "game": "g", "x": 1}]
 
 
 def test_files_of_something_else_are_refused_before_any_work(tmp_path):

@@ -39,7 +39,7 @@ def expand_all(search):
             & (tree.nodes.player[: tree.num_nodes] >= -1)
         )
         leaves = leaves.astype(np.int32)
-        children, values = search._make_children(
+        children, values = search.children_of(
             tree.positions[leaves], tree.nodes.knowledge[leaves].T
         )
         tree.expand(leaves, children, values, search.settings.best_child)

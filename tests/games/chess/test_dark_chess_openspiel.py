@@ -78,6 +78,7 @@ def test_bare_name_is_the_standard_board() -> None:
         ("fen=kK/2/2 w - -", "3x3 to 8x8"),
         ("fen=7k/8/8/8/1p6/pPp5/PRP5/KB6 w - - 0 1", "not over"),
         ("players=3", "players=2"),
+        ("board=minimal4x3,fen=k3/3R/2K1 w - -", "expected fen or board, got both"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: str, message: str) -> None:

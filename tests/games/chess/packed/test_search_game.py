@@ -210,3 +210,27 @@ def test_players_who_look_only_in_turn_are_searched_through_states():
         DarkChess(pyspiel.load_game(game.name).setup)
     with pytest.raises(ValueError, match="information state of player 0"):
         search_game(SMALL).infosets(0, "Black")
+
+
+@pytest.mark.parametrize("variant", ["thesis", "paper"])
+def test_beliefs_know_into_what_pawns_may_turn(variant):
+    """White cannot see what became of the pawn."""
+    name = f"python_dark_chess(fen=k4/5/5/p4/4K b - - 0 1,rules={variant})"
+    game = pyspiel.load_game(name)
+    compiled, histories = search_game(game).belief(0), HistoryBelief(game, 0)
+    state = game.new_initial_state()
+    sizes = []
+    last = None
+    for move in ("a2a1q", "e1d1", "a5a4", "d1e1", "a4a5"):
+        if state.current_player() == 0:
+            for belief in (compiled, histories):
+                belief.advance(last, state.information_state_string(0))
+            expected = packed.pack([s.moment.course.position for s in histories.positions])
+            found = {row.tobytes() for row in compiled.positions[:, :4]}
+            assert found == {row.tobytes() for row in expected}
+            assert compiled.complete
+            sizes.append(len(found))
+            last = state.string_to_action(move)
+        state.apply_action(state.string_to_action(move))
+    # The pawn has become a queen or stays; otherwise four pieces are possible.
+    assert sizes[0] == {"thesis": 4, "paper": 7}[variant]
