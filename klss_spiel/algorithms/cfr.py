@@ -36,8 +36,9 @@ from klss_spiel.algorithms.padded_form import (
 )
 from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
 from klss_spiel.arrays import FloatArray
+from klss_spiel.openspiel import sequence_form_of
 from klss_spiel.sequence_form import SequenceForm, Treeplex, join_forms
-from klss_spiel.tree import PLAYERS
+from klss_spiel.tree import PLAYERS, GameTree
 
 # Averaging: iteration t weighs t to this power.
 UNIFORM = 0
@@ -191,7 +192,7 @@ _VECTORS = ("regret", "last_behavior", "last", "average_sum")
 
 
 def solve(
-    game: SequenceForm | PaddedForm,
+    game: SequenceForm | PaddedForm | GameTree | Any,
     iterations: int,
     minimizer: RegretMinimizer = RM_PLUS,
     averaging: int = LINEAR,
@@ -202,8 +203,9 @@ def solve(
     """Runs CFR for a number of iterations.
 
     Args:
-      game: the sequence form, or one already laid out by `pad_form`, which saves
-        that work when the same game is solved again.
+      game: the sequence form, or a tree or a game or its name to make one of, or one
+        already laid out by `pad_form`, which saves that work when the same game is
+        solved again.
       iterations: how many more iterations to run.
       minimizer: the regret minimiser at every infoset.
       averaging: UNIFORM, LINEAR or QUADRATIC.
@@ -217,14 +219,14 @@ def solve(
     """
     if iterations < 0:
         raise ValueError(f"expected a number of iterations of at least 0, got {iterations}")
-    padded = game if isinstance(game, PaddedForm) else pad_form(game, dtype)
+    padded = game if isinstance(game, PaddedForm) else pad_form(sequence_form_of(game), dtype)
     state = _initial_state(padded) if start is None else start.state_on(padded)
     state = _run(padded.players, state, iterations, minimizer, averaging, alternating)
     return Solution(int(state.iteration), state=(padded, state))
 
 
 def iterate(
-    game: SequenceForm | PaddedForm, iterations: int, chunk: int, **arguments: Any
+    game: SequenceForm | PaddedForm | GameTree | Any, iterations: int, chunk: int, **arguments: Any
 ) -> Iterator[Solution]:
     """Yields a solution after every `chunk` iterations, up to `iterations` more.
 
@@ -232,7 +234,7 @@ def iterate(
     """
     dtype = arguments.pop("dtype", None)
     solution = arguments.pop("start", None)
-    padded = game if isinstance(game, PaddedForm) else pad_form(game, dtype)
+    padded = game if isinstance(game, PaddedForm) else pad_form(sequence_form_of(game), dtype)
     for done in range(0, iterations, chunk):
         step = min(chunk, iterations - done)
         solution = solve(padded, step, start=solution, **arguments)
