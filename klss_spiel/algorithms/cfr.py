@@ -22,6 +22,7 @@ what is played where all regrets are 0 in theory):
 from __future__ import annotations
 
 import numbers
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,7 @@ def prepare(
 
 
 def solve(
-    game: SequenceForm | PaddedForm | PreparedForm,
+    game: SequenceForm | PaddedForm | PreparedForm | Any,
     iterations: int,
     minimizer: RegretMinimizer = RM_PLUS,
     averaging: int = LINEAR,
@@ -106,7 +107,8 @@ def solve(
 
     Args:
       game: the sequence form, or one already laid out by `prepare` or `pad_form`,
-        which saves that work when the same game is solved again.
+        which saves that work when the same game is solved again; also a `GameTree`,
+        an OpenSpiel game or a game string.
       iterations: how many more iterations to run.
       minimizer: the regret minimiser at every infoset.
       averaging: UNIFORM, LINEAR or QUADRATIC.
@@ -134,7 +136,7 @@ def solve(
 
 
 def iterate(
-    game: SequenceForm | PaddedForm | PreparedForm,
+    game: SequenceForm | PaddedForm | PreparedForm | Any,
     iterations: int,
     chunk: int,
     **arguments: Any,
@@ -201,22 +203,20 @@ def _check_iterations(iterations: int) -> None:
         raise ValueError(f"expected a number of iterations of at least 0, got {iterations}")
 
 
-def _prepared(
-    game: SequenceForm | PaddedForm | PreparedForm,
-    engine: str,
-    dtype: npt.DTypeLike | None,
-) -> PreparedForm:
+def _prepared(game: Any, engine: str, dtype: npt.DTypeLike | None) -> PreparedForm:
     """The game laid out for an engine."""
-    if isinstance(game, SequenceForm):
-        return prepare(game, engine, dtype)
     if isinstance(game, CompiledForm):
         return game
-    from klss_spiel.algorithms import cfr_jax, padded_form
+    # Nobody has a form laid out for jax without these modules.
+    if "klss_spiel.algorithms.padded_form" in sys.modules:
+        from klss_spiel.algorithms import cfr_jax, padded_form
 
-    if isinstance(game, padded_form.PaddedForm):
-        return cfr_jax.JaxForm(game)
-    if isinstance(game, cfr_jax.JaxForm):
-        return game
-    raise ValueError(
-        f"expected a SequenceForm or one laid out by prepare or pad_form, got {type(game).__name__}"
-    )
+        if isinstance(game, padded_form.PaddedForm):
+            return cfr_jax.JaxForm(game)
+        if isinstance(game, cfr_jax.JaxForm):
+            return game
+    if not isinstance(game, SequenceForm):
+        from klss_spiel.openspiel import sequence_form_of
+
+        game = sequence_form_of(game)
+    return prepare(game, engine, dtype)

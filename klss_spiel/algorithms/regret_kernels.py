@@ -74,6 +74,16 @@ def rule(minimizer: RegretMinimizer) -> Rule:
     )
 
 
+def undiscounted(minimizer: RegretMinimizer) -> Step:
+    """The step of a minimiser that does the same in every iteration."""
+    if minimizer.discounts is not None or minimizer.prediction is Prediction.REEVALUATED:
+        raise ValueError(
+            f"expected a minimiser that neither discounts nor re-evaluates, got {minimizer}"
+        )
+    numbers = rule(minimizer)
+    return Step(numbers.floor, 1.0, 1.0, numbers.optimism)
+
+
 @kernel
 def at_iteration(numbers: Any, iteration: int) -> Any:
     """The `Step` of a `Rule` at an iteration, counted from 1."""

@@ -217,5 +217,12 @@ def test_unknown_engines_and_odd_iterations_are_refused():
         cfr.solve(form, 1, dtype=np.int64, engine="compiled")
     with pytest.raises(ValueError, match="another game's solution"):
         cfr.solve(form, 1, start=cfr.solve(_form("leduc_poker"), 1))
-    with pytest.raises(ValueError, match=r"expected a SequenceForm .* got str"):
-        cfr.solve("kuhn_poker", 1)
+    with pytest.raises(ValueError, match=r"expected a SequenceForm, .* got 17"):
+        cfr.solve(17, 1)
+
+
+def test_games_in_any_shape_are_solved():
+    tree = tree_from_game("kuhn_poker")
+    by_form = cfr.solve(sequence_form_from_tree(tree), 10)
+    for game in (tree, "kuhn_poker"):
+        np.testing.assert_array_equal(cfr.solve(game, 10).average[0], by_form.average[0])
