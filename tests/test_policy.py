@@ -154,7 +154,7 @@ def test_load_refuses_a_policy_of_another_game(saved, asked, tmp_path):
 def test_load_refuses_other_files(tmp_path):
     path = tmp_path / "other.npz"
     np.savez(path, player0=np.ones(13), player1=np.ones(13))
-    with pytest.raises(ValueError, match="expected a policy in .* lacks meta"):
+    with pytest.raises(ValueError, match=r"expected a policy in .* lacks meta"):
         BehaviorPolicy.load(path, tree_of("kuhn_poker"))
     np.savez(path, meta=np.array('{"format": "something/9"}'))
     with pytest.raises(ValueError, match="got something/9"):
