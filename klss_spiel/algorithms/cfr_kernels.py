@@ -91,6 +91,15 @@ def iterate(
 
 
 @kernel
+def update_player(
+    number: int, rule: Any, averaging: int, rows: Any, vectors: Any, opponent_plan: Any
+) -> None:
+    """One player's part of iteration `number`, against any plan of the opponent."""
+    step = regret_kernels.at_iteration(rule, number)
+    _update(step, rule.reevaluated, float(number) ** averaging, rows, vectors, opponent_plan)
+
+
+@kernel
 def _update(
     step: Any, reevaluated: bool, weight: float, rows: Any, vectors: Any, opponent_plan: Any
 ) -> None:
