@@ -140,6 +140,22 @@ class SequenceArrays(NamedTuple):
     last_absent: IntArray
 
 
+class PlayerArrays(NamedTuple):
+    """All rows of one player; compiled code takes a pair of them.
+
+    Attributes:
+      infosets: decision infosets.
+      num_infosets: how many rows of them are in use.
+      sequences: sequences.
+      num_sequences: how many rows of them are in use.
+    """
+
+    infosets: InfosetArrays
+    num_infosets: int
+    sequences: SequenceArrays
+    num_sequences: int
+
+
 NODE_TYPES: dict[str, Any] = {
     "parent": np.int32,
     "action": np.int32,

@@ -77,7 +77,7 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         decision = self._decide(state)
         told = state.information_state_string(self._player.player)
         action = decision.sample(np.random.default_rng([self._player.seed, *told.encode()]))
-        self._player.took(told, action)
+        self._player.record_action(told, action)
         return _pairs(decision), action
 
     def step(self, state: Any) -> int:

@@ -30,9 +30,10 @@ import numpy as np
 
 from klss_spiel.algorithms.search import carry_over_kernels as kernels
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
+from klss_spiel.algorithms.search.evaluation import CheckedEvaluator
 from klss_spiel.algorithms.search.graft import freeze, graft
-from klss_spiel.algorithms.search.root import Roots, plant
-from klss_spiel.algorithms.search.search import Search, unplanted
+from klss_spiel.algorithms.search.root import Roots, tree_of_roots
+from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.settings import AlternateValue, CarryOver, SearchSettings
 from klss_spiel.algorithms.search.tree import SearchTree
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
@@ -41,7 +42,7 @@ from klss_spiel.tree import PLAYERS
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Kept:
+class KeptRoots:
     """The root infosets that an old tree provides. r kept nodes, m root infosets.
 
     Attributes:
@@ -87,7 +88,7 @@ def own_nodes(tree: SearchTree, identifiers: Knowledge) -> BoolArray:
     return own
 
 
-def keep(search: Search, own: BoolArray, carry_over: CarryOver) -> Kept:
+def kept_roots(search: Search, own: BoolArray, carry_over: CarryOver) -> KeptRoots:
     """The root infosets of the region of the marked nodes ([N]) of a searched tree."""
     tree = search.tree
     player, opponent = tree.player, tree.opponent
@@ -120,7 +121,7 @@ def keep(search: Search, own: BoolArray, carry_over: CarryOver) -> Kept:
     if search.settings.gifts:
         alternate = alternate - gifts[sequence]
     their_plan = tree.treeplex(opponent).realization_plan(search.behavior(opponent))
-    return Kept(
+    return KeptRoots(
         node=chosen,
         group=group.astype(np.int64),
         probability=probability,
@@ -129,10 +130,10 @@ def keep(search: Search, own: BoolArray, carry_over: CarryOver) -> Kept:
     )
 
 
-def worth(search: Search) -> float:
+def expected_value(search: Search) -> float:
     """What the searching player expects: v* of Obscuro, between -1 and 1."""
     tree = search.tree
-    values = search_equilibrium.node_values(tree, (search.behavior(0), search.behavior(1)))
+    values = search_equilibrium.node_values(tree, search.behaviors)
     chosen = search.behavior(tree.opponent)[1 : 1 + tree.num_roots]
     if chosen.sum() <= 0.0:
         chosen = search.root.prior
@@ -140,13 +141,13 @@ def worth(search: Search) -> float:
     return float(sign * (chosen @ values[1 : 1 + tree.num_roots]) / chosen.sum())
 
 
-def worth_at(search: Search, nodes: BoolArray) -> float:
+def expected_value_at(search: Search, nodes: BoolArray) -> float:
     """What the searching player expects at the marked nodes ([N]); infinite if unplayed.
 
     The estimate of ZS21's Algorithm 15, line 13.
     """
     tree = search.tree
-    behaviors = (search.behavior(0), search.behavior(1))
+    behaviors = search.behaviors
     values = search_equilibrium.node_values(tree, behaviors)
     chosen = np.flatnonzero(nodes)
     weight = tree.nodes.weight[chosen].copy()
@@ -189,13 +190,13 @@ def next_search(
     own_id = int(identifiers[0])
     kept = None
     present = belief.positions[:0]
-    limit = math.inf if old is None else worth(old)
+    limit = math.inf if old is None else expected_value(old)
     if old is not None and settings.carry_over.order > 0:
         own = own_nodes(old.tree, identifiers)
         if settings.limit_at_infoset:
-            limit = worth_at(old, own)
+            limit = expected_value_at(old, own)
         if np.any(own):
-            kept = keep(old, own, settings.carry_over)
+            kept = kept_roots(old, own, settings.carry_over)
             own_id = int(old.tree.nodes.knowledge[np.flatnonzero(own)[0], player])
             present = old.tree.positions[np.flatnonzero(own)]
     rng = np.random.default_rng([seed, len(present)])
@@ -203,8 +204,8 @@ def next_search(
     if kept is None and not len(sampled):
         raise ValueError(f"no position of {game.name} fits {information_state!r}")
 
-    search = unplanted(game, settings, player, sampled, seed)
-    evaluation = search.evaluate(sampled)
+    evaluator = CheckedEvaluator(game)
+    evaluation = evaluator.values(sampled)
     informed = RootPositions(
         position=sampled,
         player=np.full(len(sampled), player, dtype=np.int8),
@@ -223,12 +224,12 @@ def next_search(
         positions = _join(old.tree, kept, informed)
         values = np.concatenate([np.zeros(len(kept.node)), evaluation])
     roots = Roots(positions, probabilities, alternate, prior_of(reach, settings.optimistic_prior))
-    search.tree, search.root = plant(player, roots, values)
+    tree, root = tree_of_roots(player, roots, values)
     if kept is not None and old is not None:
-        graft(search.tree, old, kept.node, kept.group)
+        graft(tree, old.tree, old.behaviors, kept.node, kept.group)
         if settings.carry_over.frozen:
-            freeze(search.tree, own_id)
-    return search, own_id
+            freeze(tree, own_id)
+    return Search(game, settings, tree, root, seed, evaluator), own_id
 
 
 def _sample(
@@ -253,7 +254,7 @@ def _sample(
     return positions
 
 
-def _join(tree: SearchTree, kept: Kept, informed: RootPositions) -> RootPositions:
+def _join(tree: SearchTree, kept: KeptRoots, informed: RootPositions) -> RootPositions:
     """The kept roots and then the informed ones."""
     nodes = tree.nodes
     return RootPositions(
@@ -277,15 +278,7 @@ def _old_values(search: Search) -> tuple[FloatArray, FloatArray]:
         )
     values = search_equilibrium.node_values(tree, (behaviors[0], behaviors[1]))
     utility = search_equilibrium.policy_values(tree, opponent, (behaviors[0], behaviors[1]))
-    infosets = tree.infosets[opponent]
-    gifts: FloatArray = kernels.gifts(
-        infosets.parent_sequence,
-        infosets.first_sequence,
-        infosets.num_actions,
-        tree.num_infosets[opponent],
-        utility,
-        behaviors[opponent],
-    )
+    gifts: FloatArray = kernels.gifts(tree.players[opponent], utility, behaviors[opponent])
     return values, gifts
 
 

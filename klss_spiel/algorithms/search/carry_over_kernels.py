@@ -26,29 +26,28 @@ def topmost(parent: Any, marked: Any, num_nodes: int) -> Any:
 
 
 @kernel
-def gifts(
-    parent_sequence: Any,
-    first_sequence: Any,
-    num_actions: Any,
-    num_infosets: int,
-    utility: Any,
-    strategy: Any,
-) -> Any:
+def gifts(player: Any, utility: Any, strategy: Any) -> Any:
     """[S] what a player has given away on the way to each sequence (Obscuro, C.2).
 
     The sum over the choices on the way of how much less the choice was worth than the
     infoset, in counterfactual values ([S], the player's own); the choice at node 0 is
     none of the game's.
+
+    Args:
+      player: `PlayerArrays`.
+      utility: [S] counterfactual values.
+      strategy: [S] behaviour probabilities.
     """
+    infosets = player.infosets
     given = np.zeros(len(utility))
-    for i in range(num_infosets):
+    for i in range(player.num_infosets):
         if i == _ROOT_INFOSET:
             continue
-        first = first_sequence[i]
-        last = first + num_actions[i]
+        first = infosets.first_sequence[i]
+        last = first + infosets.num_actions[i]
         expected = 0.0
         for s in range(first, last):
             expected += strategy[s] * utility[s]
         for s in range(first, last):
-            given[s] = given[parent_sequence[i]] + max(expected - utility[s], 0.0)
+            given[s] = given[infosets.parent_sequence[i]] + max(expected - utility[s], 0.0)
     return given

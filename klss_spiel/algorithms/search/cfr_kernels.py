@@ -6,7 +6,7 @@ Rows and letters as in `tree`. The readable counterpart of the iterations is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,116 +22,82 @@ BLENDED = 2
 _CHANCE = int(CHANCE)
 
 
-@kernel
-def iterate(
-    count: int,
-    iteration: int,
-    averaging: int,
-    pruning: bool,
-    gadget: int,
-    searcher: int,
-    num_roots: int,
-    root: Any,
-    nodes: Any,
-    families: Any,
-    num_families: int,
-    infosets_0: Any,
-    num_infosets_0: int,
-    sequences_0: Any,
-    num_sequences_0: int,
-    infosets_1: Any,
-    num_infosets_1: int,
-    sequences_1: Any,
-    num_sequences_1: int,
-) -> None:
-    """`count` iterations of PCFR+: first the searching player, then the opponent.
+class Rules(NamedTuple):
+    """How iterations are done.
 
-    Args:
-      count: how many.
-      iteration: how many there were before.
+    Attributes:
       averaging: iteration t weighs t to this power in the average.
       pruning: leave alone infosets to which the opponent does not play (Obscuro,
         Figure 10), else treat them as infosets where nothing was to be gained.
       gadget: MAXMARGIN_ONLY, RESOLVE_ONLY or BLENDED.
       searcher: the searching player.
-      num_roots: m.
+    """
+
+    averaging: int
+    pruning: bool
+    gadget: int
+    searcher: int
+
+
+@kernel
+def iterate(
+    count: int,
+    before: int,
+    rules: Rules,
+    root: Any,
+    nodes: Any,
+    families: Any,
+    num_families: int,
+    players: Any,
+) -> None:
+    """`count` iterations of PCFR+: first the searching player, then the opponent.
+
+    Args:
+      count: how many.
+      before: how many there were before.
+      rules: how.
       root: `RootArrays`.
       nodes: `NodeArrays`.
       families: `FamilyArrays`.
-      num_families: rows of `families` in use; and so on for each player.
-      infosets_0: `InfosetArrays` of player 0.
-      num_infosets_0: rows in use.
-      sequences_0: `SequenceArrays` of player 0.
-      num_sequences_0: rows in use.
-      infosets_1: the same of player 1.
-      num_infosets_1: rows in use.
-      sequences_1: the same of player 1.
-      num_sequences_1: rows in use.
+      num_families: rows of `families` in use.
+      players: a pair of `PlayerArrays`.
     """
     for step in range(count):
-        t = iteration + step + 1
-        weight = float(t) ** averaging
+        t = before + step + 1
+        weight = float(t) ** rules.averaging
         for turn in range(2):
-            player = searcher if turn == 0 else 1 - searcher
-            if player == 0:
-                _values(
-                    0, nodes, families, num_families, infosets_0, num_infosets_0,
-                    sequences_0, num_sequences_0, sequences_1, weight,
-                )  # fmt: skip
-                _regrets(infosets_0, num_infosets_0, sequences_0, t, pruning)
-                if turn == 1:
-                    _root_choice(root, sequences_0, num_roots, gadget)
-                plan_from_strategy(infosets_0, num_infosets_0, sequences_0)
-            else:
-                _values(
-                    1, nodes, families, num_families, infosets_1, num_infosets_1,
-                    sequences_1, num_sequences_1, sequences_0, weight,
-                )  # fmt: skip
-                _regrets(infosets_1, num_infosets_1, sequences_1, t, pruning)
-                if turn == 1:
-                    _root_choice(root, sequences_1, num_roots, gadget)
-                plan_from_strategy(infosets_1, num_infosets_1, sequences_1)
+            player = rules.searcher if turn == 0 else 1 - rules.searcher
+            own = players[player]
+            _start_iteration(own, weight)
+            leaf_payoffs(player, nodes, families, num_families, players)
+            _regrets(own, t, rules.pruning)
+            if turn == 1:
+                _root_choice(root, own.sequences, rules.gadget)
+            plan_from_strategy(own)
 
 
 @kernel
-def _values(
-    player: int,
-    nodes: Any,
-    families: Any,
-    num_families: int,
-    infosets: Any,
-    num_infosets: int,
-    own: Any,
-    num_own: int,
-    other: Any,
-    weight: float,
-) -> None:
-    """Adds the plan to the average and sums what leaves pay to each own sequence."""
+def _start_iteration(player: Any, weight: float) -> None:
+    """Adds the plan to the average and forgets the last iteration's values."""
+    own, infosets = player.sequences, player.infosets
     utility, plan, average = own.utility, own.plan, own.average
-    for s in range(num_own):
+    for s in range(player.num_sequences):
         average[s] += weight * plan[s]
         utility[s] = own.bonus[s]
-    for i in range(num_infosets):
+    for i in range(player.num_infosets):
         infosets.visited[i] = False
         infosets.reach[i] = 0.0
-    leaf_payoffs(player, nodes, families, num_families, infosets, own, other)
 
 
 @kernel
-def leaf_payoffs(
-    player: int,
-    nodes: Any,
-    families: Any,
-    num_families: int,
-    infosets: Any,
-    own: Any,
-    other: Any,
-) -> None:
-    """Adds to `own.utility` what the leaves pay against the other's plan.
+def leaf_payoffs(player: int, nodes: Any, families: Any, num_families: int, players: Any) -> None:
+    """Adds to the player's `utility` what the leaves pay against the other's plan.
 
     Families that the other player does not play to are skipped. Marks the infosets
     that he does play to and sums his reach there.
     """
+    own, infosets = players[player].sequences, players[player].infosets
+    other = players[1 - player].sequences
     sign = 1.0 if player == 0 else -1.0
     for f in range(num_families):
         reach = families.weight[f] * other.plan[families.sequence[f, 1 - player]]
@@ -166,9 +132,10 @@ def leaf_payoffs(
 
 
 @kernel
-def _regrets(infosets: Any, num_infosets: int, own: Any, t: int, pruning: bool) -> None:
+def _regrets(player: Any, t: int, pruning: bool) -> None:
     """Values bottom-up; PRM+ updates of regrets and strategies on the way."""
-    for i in range(num_infosets - 1, -1, -1):
+    infosets, own = player.infosets, player.sequences
+    for i in range(player.num_infosets - 1, -1, -1):
         visited = infosets.visited[i]
         if pruning and not visited:
             continue
@@ -219,8 +186,9 @@ def _predictive_step(regret: Any, instant: Any, strategy: Any) -> None:
 
 
 @kernel
-def _root_choice(root: Any, opponent: Any, num_roots: int, gadget: int) -> None:
+def _root_choice(root: Any, opponent: Any, gadget: int) -> None:
     """The opponent's regret updates and choice at node 0 (Obscuro, Figure 10)."""
+    num_roots = len(root.alternate)
     utility = opponent.utility[1 : 1 + num_roots]
     regret = opponent.regret[1 : 1 + num_roots]
     instant = opponent.instant[1 : 1 + num_roots]
@@ -264,9 +232,10 @@ def _enter_step(root: Any, j: int, utility: float) -> None:
 
 
 @kernel
-def plan_from_strategy(infosets: Any, num_infosets: int, own: Any) -> None:
-    """Sets the realization plan of the current strategy."""
-    for i in range(num_infosets):
+def plan_from_strategy(player: Any) -> None:
+    """Sets the realization plan of the current strategy in `PlayerArrays`."""
+    infosets, own = player.infosets, player.sequences
+    for i in range(player.num_infosets):
         first = infosets.first_sequence[i]
         last = first + infosets.num_actions[i]
         reach = own.plan[infosets.parent_sequence[i]]
@@ -276,16 +245,15 @@ def plan_from_strategy(infosets: Any, num_infosets: int, own: Any) -> None:
 
 
 @kernel
-def best_response(infosets: Any, num_infosets: int, own: Any, free_root: bool) -> Any:
-    """Best-response values in `own.utility`, which must hold the leaves' payoffs.
+def best_response(player: Any, free_root: bool) -> None:
+    """Best-response values in `utility`, which must hold the leaves' payoffs.
 
     Args:
-      infosets: the player's infosets.
-      num_infosets: rows in use.
-      own: the player's sequences.
+      player: `PlayerArrays`.
       free_root: infoset 0 is the choice at node 0 and is left out.
     """
-    for i in range(num_infosets - 1, 0 if free_root else -1, -1):
+    infosets, own = player.infosets, player.sequences
+    for i in range(player.num_infosets - 1, 0 if free_root else -1, -1):
         first = infosets.first_sequence[i]
         last = first + infosets.num_actions[i]
         best = -np.inf

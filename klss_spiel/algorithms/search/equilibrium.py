@@ -106,8 +106,8 @@ def solve_exactly(tree: SearchTree, root: RootArrays, gadget: RootGadget) -> flo
         value = solution.value
     if gadget == RootGadget.RESOLVE or (gadget == RootGadget.BLEND and value < -_MARGIN_TOLERANCE):
         value = _solve_resolve(tree, root, bounds)
-    for p in PLAYERS:
-        kernels.plan_from_strategy(tree.infosets[p], tree.num_infosets[p], tree.sequences[p])
+    for rows in tree.players:
+        kernels.plan_from_strategy(rows)
     return value
 
 
@@ -161,8 +161,7 @@ def nash_gap(tree: SearchTree, root: RootArrays, gadget: RootGadget) -> float:
     chosen = slice(1, 1 + m)
     blended = theirs.strategy[chosen].copy()
     theirs.strategy[chosen] = root.prior * root.enter if resolves else root.maxmargin
-    infosets = tree.infosets[opponent]
-    kernels.plan_from_strategy(infosets, tree.num_infosets[opponent], theirs)
+    kernels.plan_from_strategy(tree.players[opponent])
     own_best = _best_response(tree, player)[EMPTY_SEQUENCE]
     own_best -= float(theirs.strategy[chosen] @ root.alternate)
     margins = _best_response(tree, opponent)[chosen] + root.alternate
@@ -171,7 +170,7 @@ def nash_gap(tree: SearchTree, root: RootArrays, gadget: RootGadget) -> float:
     else:
         their_best = float(margins.max())
     theirs.strategy[chosen] = blended
-    kernels.plan_from_strategy(infosets, tree.num_infosets[opponent], theirs)
+    kernels.plan_from_strategy(tree.players[opponent])
     return float(own_best) + their_best
 
 
@@ -211,19 +210,11 @@ def _leaf_values(tree: SearchTree, player: int, other: FloatArray) -> FloatArray
 
 def _best_response(tree: SearchTree, player: int) -> FloatArray:
     """[S] values when the player plays a best response, except at node 0."""
-    own, infosets = tree.sequences[player], tree.infosets[player]
-    count = tree.num_sequences[player]
+    own, count = tree.sequences[player], tree.num_sequences[player]
     own.utility[:count] = own.bonus[:count]
-    kernels.leaf_payoffs(
-        player,
-        tree.nodes,
-        tree.families,
-        tree.num_families,
-        infosets,
-        own,
-        tree.sequences[1 - player],
-    )
-    kernels.best_response(infosets, tree.num_infosets[player], own, player == tree.opponent)
+    players = tree.players
+    kernels.leaf_payoffs(player, tree.nodes, tree.families, tree.num_families, players)
+    kernels.best_response(players[player], player == tree.opponent)
     return own.utility[:count].copy()
 
 

@@ -74,20 +74,8 @@ def _walks(
     tree: SearchTree, state: ExpansionState, attempts: int, constant: float, two_sided: bool
 ) -> IntArray:
     chosen = np.empty(attempts, dtype=np.int32)
-    found = kernels.choose_leaves(
-        attempts,
-        state.explorer,
-        two_sided,
-        constant,
-        state.solved_nodes,
-        state.random,
-        tree.nodes,
-        tree.infosets[0],
-        tree.sequences[0],
-        tree.infosets[1],
-        tree.sequences[1],
-        chosen,
-    )
+    walks = kernels.Walks(state.explorer, two_sided, constant, state.solved_nodes)
+    found = kernels.choose_leaves(walks, state.random, tree.nodes, tree.players, chosen)
     state.explorer = (state.explorer + attempts) % 2
     return chosen[:found]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,44 +32,40 @@ def _random(state: Any) -> Any:
     return float(word >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@kernel
-def choose_leaves(
-    attempts: int,
-    first_explorer: int,
-    two_sided: bool,
-    constant: float,
-    old_nodes: int,
-    state: Any,
-    nodes: Any,
-    infosets_0: Any,
-    sequences_0: Any,
-    infosets_1: Any,
-    sequences_1: Any,
-    chosen: Any,
-) -> int:
-    """Walks down from node 0 and collects leaves to expand (Obscuro, Figure 12).
+class Walks(NamedTuple):
+    """How to walk.
 
-    Args:
-      attempts: number of walks.
+    Attributes:
       first_explorer: who explores in the first walk; the players take turns.
       two_sided: both players explore in every walk (GT-CFR).
       constant: weight of exploration, C in Obscuro C.4.
       old_nodes: number of nodes at the last iteration of CFR; families added since
         are not entered.
+    """
+
+    first_explorer: int
+    two_sided: bool
+    constant: float
+    old_nodes: int
+
+
+@kernel
+def choose_leaves(walks: Walks, state: Any, nodes: Any, players: Any, chosen: Any) -> int:
+    """Walks down from node 0 and collects leaves to expand (Obscuro, Figure 12).
+
+    Args:
+      walks: how.
       state: [1] state of the random numbers.
       nodes: `NodeArrays`; chosen leaves become PENDING.
-      infosets_0: `InfosetArrays` of player 0, and so on.
-      sequences_0: `SequenceArrays` of player 0.
-      infosets_1: of player 1.
-      sequences_1: of player 1.
-      chosen: [attempts] receives the leaves.
+      players: a pair of `PlayerArrays`.
+      chosen: [number of walks] receives the leaves.
 
     Returns:
       How many leaves were chosen.
     """
     found = 0
-    for attempt in range(attempts):
-        explorer = (first_explorer + attempt) % 2
+    for attempt in range(len(chosen)):
+        explorer = (walks.first_explorer + attempt) % 2
         node = 0
         while True:
             first = nodes.first_child[node]
@@ -78,20 +74,17 @@ def choose_leaves(
                 chosen[found] = node
                 found += 1
                 break
-            if first < 0 or first >= old_nodes:
+            if first < 0 or first >= walks.old_nodes:
                 break
             mover = nodes.player[node]
             count = nodes.num_children[node]
             if mover == _CHANCE:
                 pick = _sample(nodes.chance[first : first + count], state)
-            elif mover == 0:
-                explores = two_sided or explorer == 0
-                pick = _choose(infosets_0, sequences_0, nodes.infoset[node], explores,
-                               constant, state)  # fmt: skip
             else:
-                explores = two_sided or explorer == 1
-                pick = _choose(infosets_1, sequences_1, nodes.infoset[node], explores,
-                               constant, state)  # fmt: skip
+                explores = walks.two_sided or explorer == mover
+                rows, infoset = players[mover], nodes.infoset[node]
+                pick = _choose(rows.infosets, rows.sequences, infoset, explores,
+                               walks.constant, state)  # fmt: skip
             if pick < 0:
                 break
             node = first + pick

@@ -9,25 +9,28 @@ import numpy as np
 from klss_spiel.algorithms.search import carry_over_kernels
 from klss_spiel.algorithms.search import cfr_kernels as search_kernels
 from klss_spiel.algorithms.search.arrays import grown
-from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
-from klss_spiel.arrays import IntArray, LongArray
+from klss_spiel.arrays import FloatArray, IntArray, LongArray
 from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, TERMINAL
 
 # What an infoset's sequences keep; averages and bonuses belong to one search only.
 _KEPT_COLUMNS = ("action", "regret", "instant", "value", "picks", "sum", "squares")
 
+Behaviors = tuple[FloatArray, FloatArray]
 
-def graft(tree: SearchTree, old: Search, roots: LongArray, group: LongArray) -> None:
-    """Copies everything below some nodes of an old tree, with regrets and strategies.
+
+def graft(
+    tree: SearchTree, source: SearchTree, behaviors: Behaviors, roots: LongArray, group: LongArray
+) -> None:
+    """Copies everything below some nodes of an old tree, with regrets.
 
     Args:
       tree: a tree of roots only, the first of which stand for `roots`.
-      old: a search whose tree they come from; its strategies are the ones it plays.
+      source: the old tree.
+      behaviors: for each player, [S] the strategies to go on with.
       roots: [r] nodes of the old tree, none below another.
       group: [r] the root infoset of the new tree each belongs to.
     """
-    source = old.tree
     m = tree.num_roots
     marked = np.zeros(source.num_nodes, dtype=np.bool_)
     marked[roots] = True
@@ -42,7 +45,7 @@ def graft(tree: SearchTree, old: Search, roots: LongArray, group: LongArray) -> 
     rows = np.concatenate([roots, below])
     root_of = rank[top[rows]]
 
-    sequence_maps = _copy_infosets(tree, old, rows, group[root_of])
+    sequence_maps = _copy_infosets(tree, source, behaviors, rows, group[root_of])
     tree.add_nodes(len(below))
     nodes, before = tree.nodes, source.nodes
     new = number[rows]
@@ -70,8 +73,8 @@ def graft(tree: SearchTree, old: Search, roots: LongArray, group: LongArray) -> 
     _copy_families(tree, source, number, top)
     unfinished = nodes.player[: tree.num_nodes] != TERMINAL
     tree.num_leaves = int(np.sum(unfinished & (nodes.first_child[: tree.num_nodes] < 0)))
-    for p in PLAYERS:
-        search_kernels.plan_from_strategy(tree.infosets[p], tree.num_infosets[p], tree.sequences[p])
+    for rows_of_player in tree.players:
+        search_kernels.plan_from_strategy(rows_of_player)
 
 
 class _Numbers:
@@ -83,17 +86,21 @@ class _Numbers:
 
 
 def _copy_infosets(
-    tree: SearchTree, old: Search, rows: LongArray, group: LongArray
+    tree: SearchTree, source: SearchTree, behaviors: Behaviors, rows: LongArray, group: LongArray
 ) -> tuple[_Numbers, _Numbers]:
     """Copies the infosets of the expanded nodes among `rows` (in root infosets `group`)."""
-    first, second = (_copy_infosets_of(tree, old, rows, group, p) for p in PLAYERS)
+    first, second = (_copy_infosets_of(tree, source, p, behaviors[p], rows, group) for p in PLAYERS)
     return first, second
 
 
 def _copy_infosets_of(
-    tree: SearchTree, old: Search, rows: LongArray, group: LongArray, p: int
+    tree: SearchTree,
+    source: SearchTree,
+    p: int,
+    behavior: FloatArray,
+    rows: LongArray,
+    group: LongArray,
 ) -> _Numbers:
-    source = old.tree
     numbers = _Numbers(source.num_infosets[p], source.num_sequences[p])
     nodes = source.nodes
     movers = (nodes.player[rows] == p) & (nodes.first_child[rows] >= 0)
@@ -130,7 +137,7 @@ def _copy_infosets_of(
         kept = name in _KEPT_COLUMNS
         column[own] = getattr(source.sequences[p], name)[old_sequences] if kept else 0
     sequences.infoset[own] = numbers.infoset[source.sequences[p].infoset[old_sequences]]
-    sequences.strategy[own] = old.behavior(p)[old_sequences]
+    sequences.strategy[own] = behavior[old_sequences]
     known = infosets.knowledge[new].tolist()
     tree.infoset_of_knowledge[p].update(zip(known, range(start, new.stop), strict=True))
     return numbers

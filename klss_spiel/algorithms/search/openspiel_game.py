@@ -11,6 +11,15 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.arrays import FloatArray
+from klss_spiel.evaluators import (
+    STATES,
+    Evaluator,
+    largest_payoff,
+    make_evaluator,
+    payoff_offset,
+)
+from klss_spiel.evaluators import rollout_evaluator as rollout_evaluator
+from klss_spiel.evaluators import zero_evaluator as zero_evaluator
 from klss_spiel.openspiel import check_supported, load_game, turn_based
 from klss_spiel.search_game import (
     Belief,
@@ -21,66 +30,31 @@ from klss_spiel.search_game import (
     RootPositions,
     SearchGame,
 )
+from klss_spiel.specification import Specification
 from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL
 
 
-def zero_evaluator(positions: Positions) -> FloatArray:
-    """Every unfinished game is even: the lowest rung of evaluators."""
-    return np.zeros(len(positions))
-
-
-def rollout_evaluator(
-    rollouts: int = 1, seed: int = 0, scale: float | None = None
-) -> LeafEvaluator:
-    """Mean payoff of playing OpenSpiel states to the end at random.
-
-    Args:
-      rollouts: games per position.
-      seed: a position's value depends on this and on its history, not on what else
-        was evaluated before.
-      scale: largest payoff; the game's own largest utility unless given.
-    """
-
-    def evaluate(positions: Positions) -> FloatArray:
-        values = np.empty(len(positions))
-        for i, state in enumerate(positions):
-            game = state.get_game()
-            largest = scale or _largest_utility(game)
-            rng = np.random.default_rng([seed, *(a % 2**32 for a in state.history())])
-            total = 0.0
-            for _ in range(rollouts):
-                playout = state.clone()
-                while not playout.is_terminal():
-                    if playout.is_chance_node():
-                        actions, weights = zip(*playout.chance_outcomes(), strict=True)
-                        action = actions[rng.choice(len(actions), p=np.array(weights))]
-                    else:
-                        legal = playout.legal_actions()
-                        action = legal[rng.integers(len(legal))]
-                    playout.apply_action(action)
-                total += playout.returns()[0]
-            values[i] = np.clip((total / rollouts - _offset(game)) / largest, -1.0, 1.0)
-        return values
-
-    return evaluate
-
-
-def search_game(game: Any, evaluator: LeafEvaluator | None = None) -> SearchGame:
+def search_game(
+    game: Any, evaluator: LeafEvaluator | str | Specification | None = None
+) -> SearchGame:
     """The fastest `SearchGame` of an OpenSpiel game.
 
     Args:
       game: a `pyspiel.Game` or a game string.
-      evaluator: values of unfinished positions; None for the game's own, which is
-        zero unless the game brings a better one.
+      evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
+        None for the game's own, which is zero unless the game brings a better one.
     """
     if isinstance(game, str):
         game = load_game(game)
-    make = getattr(game, "search_game", None)
-    made = None if make is None else make(evaluator)
-    if made is not None:
-        if not isinstance(made, SearchGame):
-            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {made!r}")
-        return made
+    if isinstance(evaluator, str | Specification):
+        evaluator = make_evaluator(game, evaluator)
+    through_states = isinstance(evaluator, Evaluator) and evaluator.positions == STATES
+    own_search_game = None if through_states else getattr(game, "search_game", None)
+    searched = None if own_search_game is None else own_search_game(evaluator)
+    if searched is not None:
+        if not isinstance(searched, SearchGame):
+            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
+        return searched
     return OpenSpielSearchGame(game, evaluator or zero_evaluator)
 
 
@@ -115,8 +89,8 @@ class OpenSpielSearchGame:
         self._evaluator = evaluator
         self._belief_limit = belief_limit
         self._sample_belief = sample_belief
-        self.utility_offset = _offset(self.game)
-        self.utility_scale = _largest_utility(self.game)
+        self.utility_offset = payoff_offset(self.game)
+        self.utility_scale = largest_payoff(self.game)
         self._intern: dict[Hashable, int] = {}
         self._told: list[str] = []
         self._decisions: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
@@ -240,15 +214,3 @@ def _array_of(states: list[Any]) -> Positions:
     positions = np.empty(len(states), dtype=object)
     positions[:] = states
     return positions
-
-
-def _offset(game: Any) -> float:
-    total = game.utility_sum()
-    return 0.0 if total is None else 0.5 * float(total)
-
-
-def _largest_utility(game: Any) -> float:
-    """The largest distance of a payoff from an even game; 1 if the game has none."""
-    offset = _offset(game)
-    largest = max(game.max_utility() - offset, offset - game.min_utility())
-    return float(largest) if largest > 0.0 else 1.0

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
-from klss_spiel.algorithms.search.carry_over import next_search, worth
+from klss_spiel.algorithms.search.carry_over import expected_value, next_search
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
 from klss_spiel.algorithms.search.settings import SearchSettings
@@ -170,7 +170,7 @@ class SearchPlayer:
         """The last search, for a look at its tree."""
         return self._search if self._pending is None else self._pending
 
-    def took(self, information_state: str, action: int) -> None:
+    def record_action(self, information_state: str, action: int) -> None:
         """Notes what the player did."""
         self._told.append(information_state)
         self._taken.append(action)
@@ -178,7 +178,7 @@ class SearchPlayer:
             self._search, self._pending = self._pending, None
 
     def decide(self, information_state: str, legal_actions: Sequence[int]) -> Decision:
-        """Searches, and says what to play; `took` must follow.
+        """Searches, and says what to play; `record_action` must follow.
 
         Asked again before that, it says the same again (with a budget that is not of
         time).
@@ -269,7 +269,7 @@ class SearchPlayer:
             roots=tree.num_roots,
             gadget=gadget_in_use(search),
             enter=float(search.root.enter.max()),
-            value=scale * worth(search) + offset,
+            value=scale * expected_value(search) + offset,
             nash_gap=scale * max(gap, 0.0),
             support=int(np.sum(probabilities > 0.0)),
             seconds=effort.seconds,

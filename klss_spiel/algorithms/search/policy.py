@@ -109,7 +109,7 @@ def _tabulate(tree: GameTree, player: SearchPlayer, progress: Progress) -> Float
             later = following.get(sequence, [])
             if later:
                 after = here.fork()
-                after.took(label, int(infosets.sequence_action[sequence]))
+                after.record_action(label, int(infosets.sequence_action[sequence]))
                 waiting.extend((infoset, after) for infoset in later)
         done += 1
         progress.update(done)

@@ -91,7 +91,7 @@ def initial_roots(game: SearchGame) -> Roots:
     return Roots(game.initial(), [np.ones(1)], np.zeros(1), np.ones(1))
 
 
-def plant(player: int, roots: Roots, values: FloatArray) -> tuple[SearchTree, RootArrays]:
+def tree_of_roots(player: int, roots: Roots, values: FloatArray) -> tuple[SearchTree, RootArrays]:
     """A tree that consists of its roots.
 
     Args:

@@ -10,10 +10,8 @@ on any `SearchGame`, from any `Roots`. Without a budget that would end it, with 
 the game as root, the average strategies of one-sided and of two-sided expansion
 become an equilibrium of the game (Obscuro, Theorem 1).
 
-What can go wrong in a game's own code does not end a search: an evaluator that raises
-an error, or whose values are not numbers, counts as saying 0 there; one that raises
-TimeoutError ends the growth of the tree. The report says how often. KeyboardInterrupt
-passes through and leaves the tree as it was before the last batch of leaves.
+What an evaluator may do wrong is in `evaluation`. An error that passes through, and
+KeyboardInterrupt, leave the tree as it was before the last batch of leaves.
 """
 
 from __future__ import annotations
@@ -28,15 +26,16 @@ import numpy as np
 from klss_spiel.algorithms.regret import PRM_PLUS
 from klss_spiel.algorithms.search import cfr_kernels as kernels
 from klss_spiel.algorithms.search import cfr_reference as reference
+from klss_spiel.algorithms.search.evaluation import CheckedEvaluator, Effort
 from klss_spiel.algorithms.search.expansion import ExpansionState
 from klss_spiel.algorithms.search.root import (
     RootArrays,
     RootGadget,
     Roots,
     initial_roots,
-    plant,
+    tree_of_roots,
 )
-from klss_spiel.algorithms.search.settings import Equilibrium, Iterate, SearchSettings
+from klss_spiel.algorithms.search.settings import EquilibriumMethod, Iterate, SearchSettings
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
 from klss_spiel.arrays import FloatArray
 from klss_spiel.budget import Budget, Clock
@@ -47,33 +46,6 @@ from klss_spiel.tree import PLAYERS, TERMINAL
 # of few milliseconds.
 _ROUNDS_AT_ONCE = 16
 _NODES_AT_ONCE = 200_000
-
-
-@dataclasses.dataclass
-class Effort:
-    """What a search has spent and what went wrong. Mutable.
-
-    Attributes:
-      iterations: of the equilibrium algorithm.
-      new_nodes: nodes added.
-      seconds: in all.
-      expanding: seconds spent choosing leaves and making their children.
-      evaluating: seconds spent in the evaluator.
-      solving: seconds spent on the equilibrium.
-      faults: what went wrong, and how often.
-    """
-
-    iterations: int = 0
-    new_nodes: int = 0
-    seconds: float = 0.0
-    expanding: float = 0.0
-    evaluating: float = 0.0
-    solving: float = 0.0
-    faults: dict[str, int] = dataclasses.field(default_factory=dict)
-
-    def fault(self, what: str) -> None:
-        """Counts a fault."""
-        self.faults[what] = self.faults.get(what, 0) + 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +69,7 @@ class Search:
       settings: how to search.
       tree: what has been seen.
       root: the opponent's choice at node 0.
-      effort: what was spent since the search was made.
+      evaluator: the game's evaluator, which also counts what was spent.
       information: reward for learning, or None.
       halfway: iterations done when half the budget was spent (T_1/2 in Obscuro, C.8).
     """
@@ -109,17 +81,22 @@ class Search:
         tree: SearchTree,
         root: RootArrays,
         seed: int,
+        evaluator: CheckedEvaluator,
     ) -> None:
         self.game = game
         self.settings = settings
         self.tree = tree
         self.root = root
-        self.effort = Effort()
+        self.evaluator = evaluator
         self.information: Information | None = None
         self.halfway = 0
         self._expansion = ExpansionState(seed, explorer=tree.player)
-        self._growing = True
         self._worker: concurrent.futures.Executor | None = None
+
+    @property
+    def effort(self) -> Effort:
+        """What was spent since the search was made."""
+        return self.evaluator.effort
 
     @property
     def gadget(self) -> RootGadget:
@@ -129,12 +106,12 @@ class Search:
     def run(self, budget: Budget) -> None:
         """Searches until the budget is spent. A zero budget changes nothing."""
         clock = budget.start()
-        if self.settings.worker and self.settings.equilibrium == Equilibrium.CFR:
+        if self.settings.worker and self.settings.equilibrium == EquilibriumMethod.CFR:
             self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
         try:
             goes_on = True
             while goes_on and not clock.exhausted:
-                if self.settings.equilibrium == Equilibrium.CFR:
+                if self.settings.equilibrium == EquilibriumMethod.CFR:
                     self._round_of_cfr(clock)
                 else:
                     goes_on = self._round_of_exact(clock)
@@ -150,27 +127,19 @@ class Search:
         """Runs iterations of CFR on the tree as it is."""
         start = time.perf_counter()
         tree, settings = self.tree, self.settings
-        if settings.minimizer is PRM_PLUS:
+        if settings.minimizer == PRM_PLUS:
+            rules = kernels.Rules(
+                settings.averaging, settings.pruning, self.gadget.value, tree.player
+            )
             kernels.iterate(
                 count,
                 self.effort.iterations,
-                settings.averaging,
-                settings.pruning,
-                self.gadget.value,
-                tree.player,
-                tree.num_roots,
+                rules,
                 self.root,
                 tree.nodes,
                 tree.families,
                 tree.num_families,
-                tree.infosets[0],
-                tree.num_infosets[0],
-                tree.sequences[0],
-                tree.num_sequences[0],
-                tree.infosets[1],
-                tree.num_infosets[1],
-                tree.sequences[1],
-                tree.num_sequences[1],
+                tree.players,
             )
         else:
             for step in range(count):
@@ -201,11 +170,11 @@ class Search:
         try:
             positions, knowledge = tree.positions[leaves], tree.nodes.knowledge[leaves].T
             if self._worker is not None:
-                made = self._worker.submit(self._make_children, positions, knowledge)
+                expanding = self._worker.submit(self.children_of, positions, knowledge)
                 self.iterate()
-                children, values = made.result()
+                children, values = expanding.result()
             else:
-                children, values = self._make_children(positions, knowledge)
+                children, values = self.children_of(positions, knowledge)
             before = tree.num_nodes
             if len(leaves):
                 tree.expand(leaves, children, values, self.settings.best_child)
@@ -222,7 +191,11 @@ class Search:
         """One iteration, then as many leaves as the growth rate asks for."""
         tree, settings = self.tree, self.settings
         wanted = max(1, round(settings.growth * tree.num_nodes))
-        if clock.fraction >= 1.0 - settings.settling or not self._growing or not tree.num_leaves:
+        if (
+            clock.fraction >= 1.0 - settings.settling
+            or self.evaluator.timed_out
+            or not tree.num_leaves
+        ):
             # An iteration without growth costs what growth would have cost.
             count = _rounds_left(clock, wanted, tree.num_nodes)
             self.iterate(count)
@@ -256,51 +229,27 @@ class Search:
         self.effort.iterations += 1
         self._expansion.solved_nodes = self.tree.num_nodes
         before = self.tree.num_nodes
-        expanded = self.grow(1) if self._growing else 0
+        expanded = 0 if self.evaluator.timed_out else self.grow(1)
         clock.spend(iterations=1, nodes=self.tree.num_nodes - before)
         return expanded > 0
 
-    def _make_children(
+    def children_of(
         self, positions: Positions, knowledge: Knowledge
     ) -> tuple[Children, FloatArray]:
         """The children of some leaves and their values; does not touch the tree."""
         children = self.game.expand(positions, knowledge)
-        return children, self._values(children)
-
-    def _values(self, children: Children) -> FloatArray:
-        values = children.utility.copy()
-        unfinished = np.flatnonzero(children.player != TERMINAL)
-        if len(unfinished):
-            values[unfinished] = self.evaluate(children.position[unfinished])
-        return values
-
-    def evaluate(self, positions: Positions) -> FloatArray:
-        """[n] the evaluator's values of unfinished positions, whatever it does."""
-        start = time.perf_counter()
-        try:
-            values = np.asarray(self.game.evaluate(positions), dtype=np.float64)
-            if values.shape != (len(positions),):
-                raise ValueError(f"expected {len(positions)} values, got shape {values.shape}")
-        except TimeoutError:
-            self.effort.fault("evaluator timed out")
-            self._growing = False
-            values = np.zeros(len(positions))
-        except Exception as error:
-            self.effort.fault(f"evaluator raised {type(error).__name__}: {error}")
-            values = np.zeros(len(positions))
-        finally:
-            self.effort.evaluating += time.perf_counter() - start
-        wrong = ~np.isfinite(values)
-        if np.any(wrong):
-            self.effort.fault("evaluator returned values that are not numbers")
-            values = np.where(wrong, 0.0, values)
-        return np.clip(values, -1.0, 1.0)
+        return children, self.evaluator.child_values(children)
 
     def behavior(self, player: int) -> FloatArray:
         """[S] behaviour probabilities of the iterate that is to be played."""
         if self.settings.play == Iterate.AVERAGE:
             return self.tree.average(player)
         return self.tree.sequences[player].strategy[: self.tree.num_sequences[player]].copy()
+
+    @property
+    def behaviors(self) -> tuple[FloatArray, FloatArray]:
+        """Both players' `behavior`."""
+        return self.behavior(0), self.behavior(1)
 
 
 def _rounds_left(clock: Clock, nodes: int, size: int) -> int:
@@ -325,22 +274,14 @@ def search_from(
       roots: where from.
       seed: of the random choices.
     """
-    search = unplanted(game, settings, player, roots.positions.position, seed)
-    unfinished = roots.positions.player != TERMINAL
-    values = np.zeros(len(unfinished))
-    values[unfinished] = search.evaluate(roots.positions.position[unfinished])
-    search.tree, search.root = plant(player, roots, values)
-    return search
-
-
-def unplanted(
-    game: SearchGame, settings: SearchSettings, player: int, positions: Positions, seed: int
-) -> Search:
-    """A search that has no tree yet, but can evaluate; `positions` are only looked at."""
     if player not in PLAYERS:
         raise ValueError(f"expected player 0 or 1, got {player}")
-    no_roots = RootArrays(*(np.zeros(0) for _ in RootArrays._fields))
-    return Search(game, settings, SearchTree(player, positions), no_roots, seed)
+    evaluator = CheckedEvaluator(game)
+    unfinished = roots.positions.player != TERMINAL
+    values = np.zeros(len(unfinished))
+    values[unfinished] = evaluator.values(roots.positions.position[unfinished])
+    tree, root = tree_of_roots(player, roots, values)
+    return Search(game, settings, tree, root, seed, evaluator)
 
 
 def search_from_start(

@@ -31,7 +31,7 @@ from klss_spiel.algorithms.search.expansion import (
 from klss_spiel.algorithms.search.root import RootGadget
 
 
-class Equilibrium(enum.Enum):
+class EquilibriumMethod(enum.Enum):
     """How the strategies on the tree are found."""
 
     CFR = "cfr"
@@ -71,17 +71,17 @@ class CarryOver:
             raise ValueError(f"expected an order of 0, 1, 2, ... or infinity, got {self.order}")
 
 
-def kluss(order: float = 2) -> CarryOver:
-    """k-KLUSS: the order-k region, all of it free (Obscuro, C.6)."""
+def free_region(order: float = 2) -> CarryOver:
+    """The order-k region, all of it free: k-KLUSS (Obscuro, C.6)."""
     return CarryOver(f"{order:g}-kluss", order)
 
 
-# 2-KLUSS; 1-KLSS with the rest of the order-2 region frozen (Obscuro, C.6, points 1
-# and 2); or nothing at all.
-KLUSS = kluss(2)
-KLSS = CarryOver("1-klss", 2, frozen=True)
-FRESH = CarryOver("fresh", 0)
-CARRY_OVERS = {"kluss": KLUSS, "klss": KLSS, "fresh": FRESH}
+# What 2-KLUSS keeps; what 1-KLSS keeps, with own strategies frozen in the rest of the
+# order-2 region (Obscuro, C.6, points 1 and 2); and nothing at all.
+FREE_REGION = free_region(2)
+FROZEN_REGION = CarryOver("1-klss", 2, frozen=True)
+NO_REGION = CarryOver("fresh", 0)
+CARRY_OVERS = {"kluss": FREE_REGION, "klss": FROZEN_REGION, "fresh": NO_REGION}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ class SearchSettings:
       max_support: how many actions may be mixed when the margins allow it.
     """
 
-    equilibrium: Equilibrium = Equilibrium.CFR
+    equilibrium: EquilibriumMethod = EquilibriumMethod.CFR
     minimizer: RegretMinimizer = PRM_PLUS
     averaging: int = 2
     pruning: bool = True
@@ -129,7 +129,7 @@ class SearchSettings:
     settling: float = 0.1
     worker: bool = False
     opening_search: bool = True
-    carry_over: CarryOver = KLUSS
+    carry_over: CarryOver = FREE_REGION
     min_infoset_size: int = 256
     gadget: RootGadget = RootGadget.BLEND
     alternate: AlternateValue = AlternateValue.EXPECTED
@@ -151,7 +151,7 @@ class SearchSettings:
                 "expected max_support and min_infoset_size of at least 1, got "
                 f"{self.max_support} and {self.min_infoset_size}"
             )
-        if self.expansion.in_rounds != (self.equilibrium == Equilibrium.LINEAR_PROGRAM):
+        if self.expansion.in_rounds != (self.equilibrium == EquilibriumMethod.LINEAR_PROGRAM):
             raise ValueError(
                 f"expected {self.expansion.name} with the other kind of equilibrium: iterative "
                 f"deepening looks at exact supports, got {self.equilibrium}"
@@ -160,13 +160,13 @@ class SearchSettings:
 
 # Zhang and Sandholm 2025.
 OBSCURO = SearchSettings(
-    equilibrium=Equilibrium.CFR,  # section 3.2
+    equilibrium=EquilibriumMethod.CFR,  # section 3.2
     minimizer=PRM_PLUS,  # section 3.2
     pruning=True,  # Figure 11, line 13
     expansion=ONE_SIDED,  # C.4
     exploration=1.0,  # C.4: "C is a tuneable parameter", 1
     best_child=True,  # C.5
-    carry_over=KLUSS,  # C.6
+    carry_over=FREE_REGION,  # C.6
     min_infoset_size=256,  # Figure 9, line 10
     gadget=RootGadget.BLEND,  # Figure 10, lines 11-12
     alternate=AlternateValue.EXPECTED,  # C.2
@@ -180,9 +180,9 @@ OBSCURO = SearchSettings(
 
 # Zhang and Sandholm 2021.
 ZS21 = SearchSettings(
-    equilibrium=Equilibrium.LINEAR_PROGRAM,  # appendix E: exact, for its supports
+    equilibrium=EquilibriumMethod.LINEAR_PROGRAM,  # appendix E: exact, for its supports
     expansion=ITERATIVE_DEEPENING,  # D.2
-    carry_over=KLSS,  # section 5: 1-KLSS
+    carry_over=FROZEN_REGION,  # section 5: 1-KLSS
     min_infoset_size=200,  # D.3: L
     gadget=RootGadget.BLEND,  # D.4: maxmargin while all margins are positive
     alternate=AlternateValue.BEST_RESPONSE,  # Algorithm 12, line 21

@@ -33,6 +33,7 @@ from klss_spiel.algorithms.search.arrays import (
     FamilyArrays,
     InfosetArrays,
     NodeArrays,
+    PlayerArrays,
     SequenceArrays,
     allocate,
     grown,
@@ -106,6 +107,17 @@ class SearchTree:
     def opponent(self) -> int:
         """The player who chooses at node 0."""
         return 1 - self.player
+
+    @property
+    def players(self) -> tuple[PlayerArrays, PlayerArrays]:
+        """Both players' rows as they are now; growing replaces them."""
+        first, second = (
+            PlayerArrays(
+                self.infosets[p], self.num_infosets[p], self.sequences[p], self.num_sequences[p]
+            )
+            for p in PLAYERS
+        )
+        return first, second
 
     def infoset_of(self, player: int, knowledge: int) -> int:
         """The decision infoset with that identifier; NO_INFOSET if none is expanded."""

@@ -18,15 +18,15 @@ from klss_spiel.algorithms.search.openspiel_game import (
 from klss_spiel.algorithms.search.player import SearchPlayer, play_probabilities
 from klss_spiel.algorithms.search.search import search_from_start
 from klss_spiel.algorithms.search.settings import (
-    FRESH,
-    KLSS,
+    FROZEN_REGION,
+    NO_REGION,
     OBSCURO,
     ZS21,
     Iterate,
     parse_settings,
 )
 from klss_spiel.budget import Budget
-from klss_spiel.search_game import SearchGame
+from klss_spiel.search_game import EvaluatorError, SearchGame
 
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"
@@ -36,6 +36,13 @@ SMALL = Budget(nodes=150)
 
 def kuhn_state(*actions):
     state = pyspiel.load_game(KUHN).new_initial_state()
+    for action in actions:
+        state.apply_action(action)
+    return state
+
+
+def leduc_state(*actions):
+    state = pyspiel.load_game(LEDUC).new_initial_state()
     for action in actions:
         state.apply_action(action)
     return state
@@ -70,8 +77,8 @@ def test_the_bot_beats_a_random_player():
 
 def test_other_settings_play_too():
     for change in (
-        {"carry_over": FRESH},
-        {"carry_over": KLSS},
+        {"carry_over": NO_REGION},
+        {"carry_over": FROZEN_REGION},
         {"play": Iterate.AVERAGE},
         {"purification": False},
         {"opening_search": False},
@@ -87,9 +94,7 @@ def test_the_same_seed_plays_the_same_and_policies_are_distributions():
         actions = []
         for _ in range(2):
             bot = SearchBot(LEDUC, 0, SMALL, seed=seed)
-            state = pyspiel.load_game(LEDUC).new_initial_state()
-            for action in (0, 3):
-                state.apply_action(action)
+            state = leduc_state(0, 3)
             policy, action = bot.step_with_policy(state)
             assert [a for a, _ in policy] == state.legal_actions()
             actions.append((policy, action))
@@ -194,9 +199,7 @@ def test_a_game_can_be_taken_up_in_its_middle():
 
 def test_reports_say_what_was_done_in_words_and_json():
     bot = SearchBot(LEDUC, 0, Budget(nodes=500))
-    state = pyspiel.load_game(LEDUC).new_initial_state()
-    for action in (0, 3):
-        state.apply_action(action)
+    state = leduc_state(0, 3)
     bot.step(state)
     report = json.loads(bot.report.to_json())
     assert report["belief_size"] == 5
@@ -229,8 +232,30 @@ def test_a_zero_budget_plays_something_and_says_so(budget):
     assert any("never expanded" in text for text in bot.report.degraded)
 
 
-def raising(positions):
-    raise RuntimeError("engine gone")
+def failing(positions):
+    raise EvaluatorError("engine gone")
+
+
+def late(positions):
+    raise TimeoutError
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "words"), [(failing, "failed: engine gone"), (late, "timed out")]
+)
+@pytest.mark.parametrize("worker", [False, True])
+def test_an_evaluator_without_an_answer_is_survived_and_reported(evaluator, words, worker):
+    settings = dataclasses.replace(OBSCURO, worker=worker)
+    bot = SearchBot(LEDUC, 0, Budget(nodes=300), settings, evaluator=evaluator)
+    state = leduc_state(0, 3)
+    policy, action = bot.step_with_policy(state)
+    assert action in state.legal_actions()
+    assert sum(q for _, q in policy) == pytest.approx(1.0)
+    assert any(words in text for text in bot.report.degraded)
+
+
+def mistyped(positions):
+    return positions.no_such_attribute
 
 
 def undefined(positions):
@@ -241,28 +266,20 @@ def misshapen(positions):
     return np.zeros(len(positions) + 1)
 
 
-def late(positions):
-    raise TimeoutError
-
-
 @pytest.mark.parametrize(
-    ("evaluator", "words"),
+    ("evaluator", "error", "words"),
     [
-        (raising, "engine gone"),
-        (undefined, "not numbers"),
-        (misshapen, "expected"),
-        (late, "timed out"),
+        (mistyped, AttributeError, "no_such_attribute"),
+        (undefined, ValueError, "expected numbers"),
+        (misshapen, ValueError, "got shape"),
     ],
 )
-def test_an_evaluator_at_fault_is_survived_and_reported(evaluator, words):
-    bot = SearchBot(LEDUC, 0, Budget(nodes=300), evaluator=evaluator)
-    state = pyspiel.load_game(LEDUC).new_initial_state()
-    for action in (0, 3):
-        state.apply_action(action)
-    policy, action = bot.step_with_policy(state)
-    assert action in state.legal_actions()
-    assert sum(q for _, q in policy) == pytest.approx(1.0)
-    assert any(words in text for text in bot.report.degraded)
+@pytest.mark.parametrize("worker", [False, True])
+def test_an_error_in_an_evaluators_code_is_raised(evaluator, error, words, worker):
+    settings = dataclasses.replace(OBSCURO, worker=worker)
+    bot = SearchBot(LEDUC, 0, Budget(nodes=300), settings, evaluator=evaluator)
+    with pytest.raises(error, match=words):
+        bot.step(leduc_state(0, 3))
 
 
 @pytest.mark.parametrize("worker", [False, True])
@@ -277,9 +294,7 @@ def test_an_interrupted_search_can_be_repeated(worker):
             raise KeyboardInterrupt
         return np.zeros(len(positions))
 
-    state = pyspiel.load_game(LEDUC).new_initial_state()
-    for action in (0, 3):
-        state.apply_action(action)
+    state = leduc_state(0, 3)
     bot = SearchBot(LEDUC, 0, Budget(nodes=300), settings, evaluator=interrupted)
     with pytest.raises(KeyboardInterrupt):
         bot.step(state)
@@ -387,7 +402,7 @@ def test_settings_by_name():
     settings = parse_settings("obscuro", expansion="two_sided", carry_over="klss", max_support=2)
     assert (settings.expansion.name, settings.carry_over, settings.max_support) == (
         "two_sided",
-        KLSS,
+        FROZEN_REGION,
         2,
     )
     for wrong in ({"preset": "x"}, {"expansion": "x"}, {"nothing": 1}, {"growth": 0.0}):

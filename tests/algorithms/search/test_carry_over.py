@@ -8,12 +8,12 @@ import pytest
 
 from klss_spiel.algorithms import knowledge
 from klss_spiel.algorithms.search.carry_over import (
-    keep,
+    expected_value,
+    kept_roots,
     next_search,
     own_nodes,
     prior_of,
     region,
-    worth,
 )
 from klss_spiel.algorithms.search.equilibrium import node_values, solve_exactly
 from klss_spiel.algorithms.search.openspiel_game import search_game
@@ -21,13 +21,13 @@ from klss_spiel.algorithms.search.policy import policy_of_search
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import search_from_start
 from klss_spiel.algorithms.search.settings import (
-    FRESH,
-    KLSS,
-    KLUSS,
+    FREE_REGION,
+    FROZEN_REGION,
+    NO_REGION,
     OBSCURO,
     AlternateValue,
     Iterate,
-    kluss,
+    free_region,
 )
 from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.subgame import build_subgame
@@ -99,9 +99,9 @@ def test_the_region_is_the_cores_knowledge_set(name, order):
 @pytest.mark.parametrize(
     ("carry_over", "recipe"),
     [
-        (kluss(2), recipes.KLUSS(2)),
-        (kluss(math.inf), recipes.MAXMARGIN),
-        (KLSS, recipes.KLSS(1)),
+        (free_region(2), recipes.KLUSS(2)),
+        (free_region(math.inf), recipes.MAXMARGIN),
+        (FROZEN_REGION, recipes.KLSS(1)),
     ],
     ids=["kluss", "common_knowledge", "klss"],
 )
@@ -117,7 +117,7 @@ def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, 
     labels = reached_labels(tree, blueprint, player)
     assert labels
     for label, infoset in labels[:: max(1, len(labels) // 12)]:
-        subgame = build_subgame(tree, blueprint, infoset, recipe, player=player)
+        subgame = build_subgame(blueprint, infoset, recipe, player=player)
         expected = solve(subgame.form, player).value
         later = continued(search, label, settings)
         assert later.tree.num_roots == subgame.game.num_roots
@@ -169,7 +169,10 @@ def test_gifts_lower_alternate_values_and_never_raise_them():
     for label in tree.infosets[0].index_of_label:
         own = own_nodes(search.tree, search.game.infosets(0, label))
         if np.any(own):
-            difference = keep(search, own, KLUSS).alternate - keep(generous, own, KLUSS).alternate
+            difference = (
+                kept_roots(search, own, FREE_REGION).alternate
+                - kept_roots(generous, own, FREE_REGION).alternate
+            )
             assert np.all(difference >= 0.0)
             lowered += int(np.any(difference > 1e-3))
     assert lowered
@@ -179,13 +182,13 @@ def test_sampled_positions_are_capped_by_what_the_player_was_worth():
     def rosy(positions):
         return np.full(len(positions), 0.9)
 
-    settings = dataclasses.replace(OBSCURO, carry_over=FRESH)
+    settings = dataclasses.replace(OBSCURO, carry_over=NO_REGION)
     search = search_from_start(search_game(DICE, rosy), settings, 0)
     search.run(Budget(nodes=500))
     label = next(iter(tree_from_game(DICE).infosets[0].index_of_label))
     later = continued(search, label)
     assert later.tree.num_roots == len(belief_at(search.game, 0, label).positions) == 3
-    np.testing.assert_allclose(later.root.alternate, worth(search))
+    np.testing.assert_allclose(later.root.alternate, expected_value(search))
     first = next_search(search.game, settings, 0, None, label, belief_at(search.game, 0, label), 5)[
         0
     ]
@@ -209,7 +212,7 @@ def test_a_small_tree_is_topped_up_with_the_rest_of_the_belief():
 
 
 def test_frozen_strategies_stay_and_their_leaves_are_left_alone():
-    settings = dataclasses.replace(OBSCURO, carry_over=KLSS, min_infoset_size=1)
+    settings = dataclasses.replace(OBSCURO, carry_over=FROZEN_REGION, min_infoset_size=1)
     search = searched(DICE, settings, 600)
     tree = tree_from_game(DICE)
     seen = 0

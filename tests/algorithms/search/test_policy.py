@@ -10,7 +10,7 @@ import pytest
 
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.policy import search_policy
-from klss_spiel.algorithms.search.settings import OBSCURO, ZS21, kluss
+from klss_spiel.algorithms.search.settings import OBSCURO, ZS21, free_region
 from klss_spiel.best_response import exploitability
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import policy_to_function, tree_from_game
@@ -53,7 +53,7 @@ def test_nested_search_in_kuhn_poker_gets_less_exploitable_with_budget(settings)
 
 def test_with_common_knowledge_nested_search_solves_kuhn_poker():
     """k-KLUSS of unlimited order is resolving over common knowledge, which is safe."""
-    settings = dataclasses.replace(MIXING, carry_over=kluss(math.inf))
+    settings = dataclasses.replace(MIXING, carry_over=free_region(math.inf))
     assert measured(KUHN, settings, 3000) < 5e-3
 
 
@@ -71,9 +71,8 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
         presets=("obscuro", "zs21"),
         budgets=(20, 200),
         baselines=True,
-        output=str(tmp_path / "rows.json"),
     )
-    rows = search_exploitability.run(config)
+    rows = search_exploitability.run(config, output=tmp_path / "rows.jsonl")
     assert [list(row) for row in rows[:1]] == [
         ["game", "preset", "budget_nodes", "exploitability", "nash_conv", "seconds"]
     ]
@@ -91,7 +90,7 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
     for row in rows:
         assert row["nash_conv"] == pytest.approx(2 * row["exploitability"])
         assert row["exploitability"] >= -1e-9
-    again = search_exploitability.run(config)
+    again = search_exploitability.run(config, output=tmp_path / "rows.jsonl")
     assert again == rows  # nothing is computed twice
     assert len(json.loads(output.to_json(rows))) == 8
     search_exploitability.plot(rows, str(tmp_path / "curves.png"))
@@ -106,6 +105,11 @@ def test_what_differs_from_a_preset_is_part_of_its_name():
         changes={"carry_over": "klss"},
         rollouts=2,
         seed=4,
+        baselines=True,
     )
-    (row,) = search_exploitability.run(config)
-    assert row["preset"] == "obscuro+carry_over=klss+rollouts=2+seed=4"
+    rows = search_exploitability.run(config)
+    assert [row["preset"] for row in rows] == [
+        "obscuro+carry_over=klss+rollouts=2+seed=4",
+        search_exploitability.CFR_PLUS,
+        f"{search_exploitability.ISMCTS}+seed=4",
+    ]
