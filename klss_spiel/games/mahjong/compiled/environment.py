@@ -179,6 +179,10 @@ class MahjongBatch:
         )
         return Outcomes(done, points)
 
+    def teacher_actions(self, legal: BoolArray) -> LongArray:
+        """[g] what the greedy player does, to learn from."""
+        return self.greedy_actions(legal)
+
     def greedy_actions(self, legal: BoolArray) -> LongArray:
         """[g] what the greedy player does; see `batch_kernels.greedy_action`."""
         chosen = np.zeros(self.num_games, np.int64)
