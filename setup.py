@@ -21,7 +21,7 @@ setuptools.setup(
     # Only the import package: the top-level names games, algorithms and run
     # are links into it and must never be importable by themselves.
     packages=setuptools.find_packages(include=["klss_spiel", "klss_spiel.*"]),
-    package_data={"klss_spiel": ["py.typed"]},
+    package_data={"klss_spiel": ["py.typed", "data/weights/*.safetensors"]},
     install_requires=[
         "open_spiel>=2.0",
         "numpy>=2.0",
@@ -31,6 +31,8 @@ setuptools.setup(
         "absl-py>=2.0",
         "highspy>=1.10",
         "numba>=0.61",
+        # Trained files; arrays only, unlike pickles.
+        "safetensors>=0.4.3",
     ],
     extras_require={
         "plot": ["matplotlib>=3.8"],

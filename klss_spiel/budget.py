@@ -1,6 +1,6 @@
 """How long an anytime algorithm may run.
 
-With `nodes` or `iterations` a run is reproducible; with `seconds` it is not.
+With `nodes` or `iterations` a run is reproducible; with `seconds` or `stop` it is not.
 """
 
 from __future__ import annotations
@@ -8,31 +8,58 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from typing import Any, Protocol
+
+
+class StopSignal(Protocol):
+    """Something that is set once, from outside: a `threading.Event` or the like."""
+
+    def is_set(self) -> bool:
+        """Whether it has been set."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
     """Limits of one run; the first one reached ends it. At least one is needed.
 
+    `stop` belongs to the process and the run at hand, and not to the value: budgets that
+    differ only in it are equal, and it is left behind when a budget is pickled or copied.
+    A budget that nothing else limits cannot be pickled.
+
     Attributes:
       seconds: wall-clock time.
       nodes: work spent on growing a tree: nodes added plus attempts that added none.
       iterations: iterations of the equilibrium algorithm.
+      stop: ends the run as soon as it is set, and may be the only limit.
     """
 
     seconds: float | None = None
     nodes: int | None = None
     iterations: int | None = None
+    stop: StopSignal | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        given = {
-            name: value for name, value in dataclasses.asdict(self).items() if value is not None
-        }
-        if not given:
+        given = {name: value for name, value in self._limits().items() if value is not None}
+        if not given and self.stop is None:
             raise ValueError("expected a budget of seconds, nodes or iterations, got none of them")
         for name, value in given.items():
             if math.isnan(value) or value < 0:
                 raise ValueError(f"expected a budget of {name} of at least 0, got {value}")
+        if self.stop is not None and not callable(getattr(self.stop, "is_set", None)):
+            raise ValueError(f"expected a stop with is_set(), such as an event, got {self.stop!r}")
+
+    def _limits(self) -> dict[str, float | None]:
+        return {"seconds": self.seconds, "nodes": self.nodes, "iterations": self.iterations}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if all(limit is None for limit in self._limits().values()):
+            raise TypeError("a budget that only its stop limits cannot be pickled or copied")
+        return type(self), (self.seconds, self.nodes, self.iterations)
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether runs end at the same point whatever the machine does."""
+        return self.seconds is None and self.stop is None
 
     def start(self) -> Clock:
         """A clock that has just begun to run."""
@@ -59,9 +86,17 @@ class Clock:
         self.iterations += iterations
 
     @property
+    def stopped(self) -> bool:
+        """Whether the run was ended from outside."""
+        return self.budget.stop is not None and self.budget.stop.is_set()
+
+    @property
     def fraction(self) -> float:
-        """Share of the budget that is spent: 0 at the start, 1 or more at the end."""
-        shares = []
+        """Share of the budget that is spent: 0 at the start, 1 or more at the end.
+
+        0 until the end with a budget that only its stop limits.
+        """
+        shares = [float(self.stopped)]
         for spent, limit in (
             (self.nodes, self.budget.nodes),
             (self.iterations, self.budget.iterations),

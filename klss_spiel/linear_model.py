@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray, IntArray, as_floats
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
@@ -38,16 +39,15 @@ class LinearModel:
     num_opponent_bounds: int
 
     def second_cost(
-        self, plan_weights: FloatArray | None, value_weights: FloatArray | None
+        self, plan_weights: npt.ArrayLike | None, value_weights: npt.ArrayLike | None
     ) -> FloatArray:
         """[columns] what to minimise in order to maximise weighted x and v."""
         cost = np.zeros(len(self.cost))
         sequences = self.num_own_sequences
         if plan_weights is not None:
-            check_length(plan_weights, sequences, "plan_weights")
-            cost[:sequences] = -plan_weights
+            cost[:sequences] = -as_floats(plan_weights, sequences, "plan_weights")
         if value_weights is not None:
-            check_length(value_weights, self.num_opponent_infosets, "value_weights")
+            value_weights = as_floats(value_weights, self.num_opponent_infosets, "value_weights")
             if self.num_opponent_bounds:
                 raise ValueError("value_weights cannot be used with opponent_lower_bounds")
             if not np.all(value_weights >= 0.0):
@@ -156,9 +156,3 @@ def _restricted(
     sequences = (1 + np.flatnonzero(bounds[1:] > 0.0)).astype(np.int32)
     parents = treeplex.parent_sequence[treeplex.sequence_infoset[sequences]]
     return sequences, parents, bounds[sequences]
-
-
-def check_length(values: FloatArray, length: int, name: str) -> None:
-    """Raises ValueError unless `values` is a vector of the given length."""
-    if values.shape != (length,):
-        raise ValueError(f"expected {name} of shape {(length,)}, got {values.shape}")

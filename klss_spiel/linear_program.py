@@ -27,13 +27,17 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+from typing import Any
 
 import highspy
 import numpy as np
+import numpy.typing as npt
 from absl import logging
 
 from klss_spiel.arrays import FloatArray
-from klss_spiel.linear_model import LinearModel, build_model, check_length
+from klss_spiel.linear_model import LinearModel, build_model
+from klss_spiel.openspiel import sequence_form_of
+from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree
 
@@ -94,6 +98,8 @@ class LinearSolution:
         Exact where the opponent's optimal play arrives and where `TieBreak` gives a
         positive weight, a lower bound elsewhere.
       iterations: pivots (or interior-point steps) of all runs together.
+      player: whose strategy it is.
+      tree: the game, if it is a whole one.
     """
 
     value: float
@@ -104,6 +110,12 @@ class LinearSolution:
     opponent_lower_bounds: FloatArray | None
     opponent_infoset_values: FloatArray
     iterations: int
+    player: int
+    tree: GameTree | None
+
+    def __repr__(self) -> str:
+        name = self.tree.name if self.tree is not None else "a part of a game"
+        return f"<LinearSolution of {name}: value {self.value:.9g} to player {self.player}>"
 
     # Computed on demand: subgame solving makes thousands of solves and never asks.
     @functools.cached_property
@@ -115,6 +127,14 @@ class LinearSolution:
     def opponent_plan(self) -> FloatArray:
         """[S of the opponent] realization plan of `opponent_behavior`."""
         return self.opponent.realization_plan(self.opponent_behavior)
+
+    @functools.cached_property
+    def policy(self) -> BehaviorPolicy:
+        """Both players' optimal strategies in a whole game."""
+        if self.tree is None:
+            raise ValueError("expected the solution of a whole game, got that of a part of one")
+        pair = (self.behavior, self.opponent_behavior)
+        return BehaviorPolicy(self.tree, pair if self.player == PLAYERS[0] else pair[::-1])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -176,20 +196,21 @@ def action_bounds(
 
 
 def solve(
-    form: SequenceForm,
+    game: SequenceForm | GameTree | Any,
     player: int = 0,
     *,
     method: Method = Method.SIMPLEX,
-    lower_bounds: FloatArray | None = None,
-    opponent_lower_bounds: FloatArray | None = None,
+    lower_bounds: npt.ArrayLike | None = None,
+    opponent_lower_bounds: npt.ArrayLike | None = None,
     tie_break: TieBreak | None = None,
-    fallback: FloatArray | None = None,
+    fallback: npt.ArrayLike | None = None,
     solver: LinearSolver | None = None,
 ) -> LinearSolution:
     """The player's optimal strategy against a best-responding opponent.
 
     Args:
-      form: the game.
+      game: a sequence form; or a tree, a `pyspiel.Game` or a game string, whose sequence
+        form is made first.
       player: whose strategy.
       method: simplex or interior point (with crossover to a vertex); ignored when a
         `solver` is given.
@@ -203,7 +224,7 @@ def solve(
       solver: a solver to reuse, which saves setting one up for each of many programs.
     """
     return (solver or LinearSolver(method)).solve(
-        form,
+        sequence_form_of(game),
         player,
         lower_bounds=lower_bounds,
         opponent_lower_bounds=opponent_lower_bounds,
@@ -213,18 +234,19 @@ def solve(
 
 
 def equilibrium(
-    form: SequenceForm,
+    game: SequenceForm | GameTree | Any,
     *,
     method: Method = Method.SIMPLEX,
-    lower_bounds: tuple[FloatArray | None, FloatArray | None] = (None, None),
+    lower_bounds: tuple[npt.ArrayLike | None, npt.ArrayLike | None] = (None, None),
     solver: LinearSolver | None = None,
 ) -> Equilibrium:
     """Optimal strategies of both players, each within `lower_bounds` ([S] or None).
 
-    Player 0's program is solved; player 1's strategy is its dual solution.
+    Player 0's program is solved; player 1's strategy is its dual solution. The game
+    is given as in `solve`.
     """
     solution = solve(
-        form,
+        game,
         PLAYERS[0],
         method=method,
         lower_bounds=lower_bounds[0],
@@ -265,17 +287,21 @@ class LinearSolver:
         form: SequenceForm,
         player: int = 0,
         *,
-        lower_bounds: FloatArray | None = None,
-        opponent_lower_bounds: FloatArray | None = None,
+        lower_bounds: npt.ArrayLike | None = None,
+        opponent_lower_bounds: npt.ArrayLike | None = None,
         tie_break: TieBreak | None = None,
-        fallback: FloatArray | None = None,
+        fallback: npt.ArrayLike | None = None,
     ) -> LinearSolution:
-        """See the function `solve`."""
+        """See the function `solve`; takes sequence forms only."""
         if player not in PLAYERS:
             raise ValueError(f"expected player 0 or 1, got {player}")
         own, opponent = form.treeplexes[player], form.treeplexes[1 - player]
-        _check_bounds(own, lower_bounds, "lower_bounds")
-        _check_bounds(opponent, opponent_lower_bounds, "opponent_lower_bounds")
+        lower_bounds = _checked_bounds(own, lower_bounds, "lower_bounds")
+        opponent_lower_bounds = _checked_bounds(
+            opponent, opponent_lower_bounds, "opponent_lower_bounds"
+        )
+        if fallback is not None:
+            fallback = own.vector(fallback, "fallback")
         program = build_model(form, player, lower_bounds, opponent_lower_bounds)
         self._pass(program)
         iterations = self._run(program)
@@ -308,6 +334,8 @@ class LinearSolver:
             opponent_infoset_values=program.scale
             * columns[first_value : first_value + opponent.num_infosets],
             iterations=iterations,
+            player=player,
+            tree=form.tree,
         )
 
     def _pass(self, program: LinearModel) -> None:
@@ -423,12 +451,15 @@ def _check_epsilon(epsilon: float) -> None:
         raise ValueError(f"expected 0 <= epsilon <= 1, got {epsilon}")
 
 
-def _check_bounds(treeplex: Treeplex, bounds: FloatArray | None, name: str) -> None:
+def _checked_bounds(
+    treeplex: Treeplex, bounds: npt.ArrayLike | None, name: str
+) -> FloatArray | None:
     if bounds is None:
-        return
-    check_length(bounds, treeplex.num_sequences, name)
+        return None
+    bounds = treeplex.vector(bounds, name)
     if not np.all(bounds >= 0.0):
         raise ValueError(f"expected {name} that are not negative")
     sums = treeplex.infoset_sums(bounds)
     if np.any(sums > 1.0 + FEASIBILITY_TOLERANCE):
         raise ValueError(f"{name} sum to {sums.max()} at an infoset, expected at most 1")
+    return bounds

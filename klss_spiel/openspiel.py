@@ -7,15 +7,17 @@ games and not their trees).
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyspiel
 from open_spiel.python import policy as openspiel_policy
 
+from klss_spiel.arrays import first_places
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
+from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
 from klss_spiel.tree import (
     CHANCE,
     NO_ACTION,
@@ -23,9 +25,8 @@ from klss_spiel.tree import (
     PLAYERS,
     TERMINAL,
     GameTree,
-    TreeBuilder,
-    assemble_tree,
 )
+from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 
 DEFAULT_MAX_NODES = 5_000_000
@@ -38,11 +39,13 @@ PolicyFunction = Callable[[Any], Mapping[int, float]]
 
 def load_game(name: str) -> Any:
     """`pyspiel.load_game` with an error that helps: near names, and how to register ours."""
+    if not isinstance(name, str):
+        raise ValueError(f"expected the name of a game, got {name!r}")
     short_name = name.split("(")[0].strip()
     known = pyspiel.registered_names()
     # Asked for an unknown game, OpenSpiel would list all its games on standard error.
     if short_name not in known:
-        near = difflib.get_close_matches(short_name, known, n=3)
+        near = _near_names(short_name, known)
         hint = f"; near names: {', '.join(near)}" if near else ""
         raise ValueError(
             f"unknown game {short_name!r} (the games of this package are registered by "
@@ -52,6 +55,28 @@ def load_game(name: str) -> Any:
         return pyspiel.load_game(name)
     except pyspiel.SpielError as error:
         raise ValueError(f"OpenSpiel cannot load {name!r}: {error}") from error
+
+
+def _near_names(name: str, known: Sequence[str]) -> list[str]:
+    """Up to three names that may have been meant: those that contain it, then similar ones."""
+    longer = [other for other in known if name and name.lower() in other]
+    # The less is added to what was typed, the likelier it was meant.
+    longer.sort(key=lambda other: (not other.startswith(name.lower()), len(other)))
+    similar = difflib.get_close_matches(name, known, n=3)
+    return list(dict.fromkeys(longer + similar))[:3]
+
+
+def game_from(game: Any) -> Any:
+    """A game, given itself or by its name.
+
+    Raises:
+      ValueError: it is neither, or no game has the name.
+    """
+    if isinstance(game, str):
+        return load_game(game)
+    if not isinstance(game, pyspiel.Game):
+        raise ValueError(f"expected a pyspiel.Game or the name of one, got {game!r:.80}")
+    return game
 
 
 def turn_based(game: Any) -> Any:
@@ -105,38 +130,31 @@ def tree_from_game(
     Raises:
       ValueError: the game is unknown, too large, or not of the supported kind.
     """
-    if isinstance(game, str):
-        game = load_game(game)
+    game = game_from(game)
     check_supported(game)
     game = turn_based(game)
-    if hasattr(game, "tree_arrays") and not from_states:
-        tree = _tree_from_arrays(game, max_nodes)
+    progress = progress or Progress(f"building the tree of {game.get_type().short_name}")
+    if hasattr(game, "game_tree") and not from_states:
+        # Such a game enumerates itself, or raises ValueError past `max_nodes` nodes.
+        tree: GameTree = game.game_tree(max_nodes, progress)
     else:
-        progress = progress or Progress(f"building the tree of {game.get_type().short_name}")
         tree = _tree_from_states(game, max_nodes, progress)
     check_tree(tree)
     return tree
 
 
-def _tree_from_arrays(game: Any, max_nodes: int) -> GameTree:
-    """The tree of a game that enumerates itself.
-
-    A game may offer `tree_arrays(max_nodes)`, which returns the arrays of a tree
-    without chance (`parent`, `action`, `player`, `utility`, `infoset`, `level_start`,
-    `labels`, as in `assemble_tree`), or raises ValueError past `max_nodes` nodes.
-    """
-    arrays = game.tree_arrays(max_nodes)
-    return assemble_tree(
-        name=str(game),
-        parent=arrays.parent,
-        action=arrays.action,
-        player=arrays.player,
-        chance=np.ones(len(arrays.parent)),
-        utility=arrays.utility,
-        infoset=arrays.infoset,
-        level_start=arrays.level_start,
-        labels=arrays.labels,
-    )
+def sequence_form_of(game: SequenceForm | GameTree | Any) -> SequenceForm:
+    """The sequence form of a game in any shape: a form, a tree, a game or a game string."""
+    if isinstance(game, SequenceForm):
+        return game
+    if isinstance(game, GameTree):
+        return sequence_form_from_tree(game)
+    if not isinstance(game, str | pyspiel.Game):
+        raise ValueError(
+            "expected a SequenceForm, a GameTree, a pyspiel.Game or the name of one, got "
+            f"{game!r:.80}"
+        )
+    return sequence_form_from_tree(tree_from_game(game))
 
 
 def _tree_from_states(game: Any, max_nodes: int, progress: Progress) -> GameTree:
@@ -144,7 +162,8 @@ def _tree_from_states(game: Any, max_nodes: int, progress: Progress) -> GameTree
     builder = TreeBuilder(str(game))
     # A node waits here with its parent's number, the action and its chance probability.
     waiting = [(game.new_initial_state(), NO_PARENT, NO_ACTION, 1.0)]
-    offset: float | None = None
+    declared_sum = game.utility_sum()
+    offset = None if declared_sum is None else 0.5 * declared_sum
     while waiting:
         state, parent, action, probability = waiting.pop()
         if len(builder) >= max_nodes:
@@ -155,21 +174,16 @@ def _tree_from_states(game: Any, max_nodes: int, progress: Progress) -> GameTree
         if len(builder) % _NODES_BETWEEN_PROGRESS == 0:
             progress.update(len(builder))
         player = int(state.current_player())
-        try:
-            observations = (state.information_state_string(0), state.information_state_string(1))
-        except Exception as error:
-            raise ValueError(
-                f"{game} does not tell both players' information states after the actions "
-                f"{state.history()}: {error}"
-            ) from error
+        observations = _information_states(game, state)
         if player == TERMINAL:
             returns = state.returns()
             half_sum = 0.5 * (returns[0] + returns[1])
             offset = half_sum if offset is None else offset
-            if abs(half_sum - offset) > _SUM_TOLERANCE:
+            # Written so that NaN is wrong, too.
+            if not abs(half_sum - offset) <= _SUM_TOLERANCE:
                 raise ValueError(
-                    f"expected a constant sum of payoffs, got {2 * offset} and {2 * half_sum} in "
-                    f"{game}"
+                    f"{game} is declared {game.get_type().utility}: expected payoffs that sum to "
+                    f"{2 * offset}, got {returns} after the actions {state.history()}"
                 )
             builder.add_node(
                 parent,
@@ -195,6 +209,28 @@ def _tree_from_states(game: Any, max_nodes: int, progress: Progress) -> GameTree
     return builder.build(utility_offset=offset or 0.0)
 
 
+def _information_states(game: Any, state: Any) -> tuple[str, str]:
+    """What both players know at a state.
+
+    Raises:
+      ValueError: the game does not say, or says something that is no text.
+    """
+    try:
+        told = (state.information_state_string(0), state.information_state_string(1))
+    except Exception as error:
+        raise ValueError(
+            f"{game} does not tell both players' information states after the actions "
+            f"{state.history()}: {error}"
+        ) from error
+    for player in PLAYERS:
+        if not isinstance(told[player], str):
+            raise ValueError(
+                f"{game} tells player {player} {told[player]!r} after the actions "
+                f"{state.history()}, expected an information state string"
+            )
+    return told
+
+
 def history_of(tree: GameTree, node: int) -> list[int]:
     """The actions, chance's included, from the root to `node`."""
     history = []
@@ -208,7 +244,7 @@ def infoset_states(tree: GameTree, game: Any) -> Iterator[tuple[int, int, Any]]:
     """Yields (player, decision infoset, one state in it), replayed from the tree's paths."""
     game = turn_based(game)
     for player in PLAYERS:
-        _, first_node = np.unique(tree.infoset[player], return_index=True)
+        first_node = first_places(tree.infoset[player])
         for infoset in tree.infosets[player].decisions:
             state = game.new_initial_state()
             for action in history_of(tree, int(first_node[infoset])):
@@ -247,8 +283,7 @@ def policy_to_pyspiel(policy: BehaviorPolicy) -> Any:
 
 def policy_to_openspiel(policy: BehaviorPolicy, game: Any) -> openspiel_policy.TabularPolicy:
     """The policy as OpenSpiel's Python `TabularPolicy` of `game`, a game or its name."""
-    if isinstance(game, str):
-        game = load_game(game)
+    game = game_from(game)
     tabular = openspiel_policy.TabularPolicy(turn_based(game))
     table = policy_table(policy)
     if set(tabular.state_lookup) != set(table):
@@ -290,8 +325,7 @@ def policy_from_openspiel(tree: GameTree, game: Any, source: Any) -> BehaviorPol
       source: an OpenSpiel Python policy, a C++ one (`pyspiel.Policy`), or a
         function from a state to {action: probability}.
     """
-    if isinstance(game, str):
-        game = load_game(game)
+    game = game_from(game)
     action_probabilities: PolicyFunction
     if isinstance(source, openspiel_policy.Policy | pyspiel.Policy):
         action_probabilities = source.action_probabilities

@@ -27,14 +27,30 @@ class Progress:
             return
         self._next_line = now + _SECONDS_BETWEEN_LINES
         rate = done / (now - self._start)
-        if self._total:
-            logging.info(
-                "%s: %d of %d (%.0f%%), %.0f per second",
-                self._what,
-                done,
-                self._total,
-                100.0 * done / self._total,
-                rate,
-            )
-        else:
-            logging.info("%s: %d, %.0f per second", self._what, done, rate)
+        if not self._total:
+            logging.info("%s: %d, %s", self._what, done, _rate_text(rate))
+            return
+        left = f", {_duration_text((self._total - done) / rate)} left" if rate else ""
+        logging.info(
+            "%s: %d of %d (%.0f%%), %s%s",
+            self._what,
+            done,
+            self._total,
+            100.0 * done / self._total,
+            _rate_text(rate),
+            left,
+        )
+
+
+def _rate_text(rate: float) -> str:
+    for unit, seconds in (("second", 1.0), ("minute", 60.0)):
+        if rate * seconds >= 1.0:
+            return f"{rate * seconds:.0f} per {unit}"
+    return f"{rate * 3600.0:.0f} per hour"
+
+
+def _duration_text(seconds: float) -> str:
+    minutes = round(seconds / 60.0)
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -147,3 +147,69 @@ class SearchGame(Protocol):
 
     def belief(self, player: int) -> Belief:
         """What the player has to reckon with before the game starts."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class InfosetBatch:
+    """Decision infosets, as the game and a blueprint for it encode them.
+
+    Letters: n infosets, a legal actions of all of them together.
+
+    Attributes:
+      infoset: [n, ...] what the player to move knows: information states, or rows of
+        features.
+      player: [n] who moves.
+      count: [n] number of legal actions of each infoset.
+      action: [a] legal OpenSpiel actions, one infoset's after another's, ascending.
+    """
+
+    infoset: npt.NDArray[Any]
+    player: Players
+    count: IntArray
+    action: IntArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BlueprintAnswer:
+    """What a blueprint says of a batch of infosets.
+
+    Attributes:
+      probability: [a] of each legal action; sums to 1 over an infoset's.
+      value: [n] expected payoff of the player to move, in units of the game, if both play
+        on by the blueprint.
+    """
+
+    probability: FloatArray
+    value: FloatArray
+
+
+@runtime_checkable
+class Blueprint(Protocol):
+    """What to play and what to expect everywhere: a table, a trained network."""
+
+    @property
+    def name(self) -> str:
+        """For reports and errors."""
+
+    def answer(self, batch: InfosetBatch) -> BlueprintAnswer:
+        """The blueprint's strategy and values at the infosets of a batch."""
+
+
+class ValueFunction(Protocol):
+    """What reaching the border of a cut game is worth, given how both players reach it.
+
+    Letters: b_p border infosets of player p. Arrays are numpy's, or jax's where the
+    function is called inside a jitted loop; it is then a pytree itself.
+    """
+
+    def __call__(self, ranges: tuple[Any, Any]) -> tuple[Any, Any]:
+        """From ranges to counterfactual values.
+
+        Args:
+          ranges: ([b_0], [b_1]) the probability with which each player's own actions lead
+            to each of the own border infosets.
+
+        Returns:
+          ([b_0], [b_1]) counterfactual values of the border infosets: the player's
+          expected payoff from there on, weighted by the reach of chance and the opponent.
+        """

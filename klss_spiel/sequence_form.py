@@ -17,8 +17,9 @@ import weakref
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray, IntArray, as_floats, ranges
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree, Infosets
 
 
@@ -63,12 +64,17 @@ class Treeplex:
         """I."""
         return len(self.parent_sequence)
 
+    def _sequences_of(self, infosets: IntArray | slice) -> IntArray:
+        """The sequences of some infosets, infoset by infoset."""
+        first = self.first_sequence[infosets]
+        return ranges(first, first + self.num_actions[infosets]).astype(np.int32)
+
     @functools.cached_property
     def sequence_infoset(self) -> IntArray:
         """[S] decision infoset of each sequence; -1 for the empty sequence."""
         owner = np.full(self.num_sequences, -1, dtype=np.int32)
         indices = np.arange(self.num_infosets, dtype=np.int32)
-        owner[_ranges(self.first_sequence, self.num_actions)] = np.repeat(indices, self.num_actions)
+        owner[self._sequences_of(slice(None))] = np.repeat(indices, self.num_actions)
         return owner
 
     @functools.cached_property
@@ -94,7 +100,7 @@ class Treeplex:
             levels.append(
                 TreeplexLevel(
                     infosets=infosets,
-                    sequences=_ranges(self.first_sequence[infosets], num_actions),
+                    sequences=self._sequences_of(infosets),
                     starts=(np.cumsum(num_actions) - num_actions).astype(np.int32),
                     owner=np.repeat(np.arange(len(infosets), dtype=np.int32), num_actions),
                     parents=self.parent_sequence[infosets],
@@ -109,18 +115,27 @@ class Treeplex:
         behavior[owned] = 1.0 / self.num_actions[self.sequence_infoset[owned]]
         return behavior
 
-    def realization_plan(self, behavior: FloatArray) -> FloatArray:
+    def vector(self, values: npt.ArrayLike, name: str) -> FloatArray:
+        """One number per sequence, given as an array or a list, as an array.
+
+        Raises:
+          ValueError: there are more or fewer of them, or they are no numbers.
+        """
+        return as_floats(values, self.num_sequences, name)
+
+    def realization_plan(self, behavior: npt.ArrayLike) -> FloatArray:
         """[S] probability that the player plays all of a sequence's own actions.
 
         Args:
           behavior: [S] probability of each sequence's last action at its infoset.
         """
+        behavior = self.vector(behavior, "behavior")
         plan = np.ones(self.num_sequences)
         for level in self.levels:
             plan[level.sequences] = behavior[level.sequences] * plan[level.parents][level.owner]
         return plan
 
-    def behavior(self, plan: FloatArray, fallback: FloatArray | None = None) -> FloatArray:
+    def behavior(self, plan: npt.ArrayLike, fallback: npt.ArrayLike | None = None) -> FloatArray:
         """[S] behaviour probabilities of a realization plan.
 
         Args:
@@ -128,7 +143,8 @@ class Treeplex:
           fallback: [S] behaviour at infosets the plan does not reach; uniform
             unless given.
         """
-        behavior = (self.uniform() if fallback is None else fallback).copy()
+        plan = self.vector(plan, "plan")
+        behavior = self.uniform() if fallback is None else self.vector(fallback, "fallback").copy()
         for level in self.levels:
             mass = np.maximum(plan[level.sequences], 0.0)
             total = np.add.reduceat(mass, level.starts)[level.owner]
@@ -137,15 +153,16 @@ class Treeplex:
         behavior[EMPTY_SEQUENCE] = 1.0
         return behavior
 
-    def infoset_sums(self, per_sequence: FloatArray) -> FloatArray:
+    def infoset_sums(self, per_sequence: npt.ArrayLike) -> FloatArray:
         """[I] sum over each infoset's own sequences of a vector over sequences."""
+        per_sequence = self.vector(per_sequence, "per_sequence")
         sums = np.zeros(self.num_infosets)
         for level in self.levels:
             sums[level.infosets] = np.add.reduceat(per_sequence[level.sequences], level.starts)
         return sums
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class SequenceForm:
     """max over x, min over y of sum over e of x[row[e]] * value[e] * y[column[e]].
 
@@ -155,19 +172,29 @@ class SequenceForm:
       column: [E] sequence of player 1.
       value: [E] player 0's payoff times chance's probability. Entries are
         distinct and sorted by row, then column.
+      tree: the game whose sequence form it is; None for gadgets and games laid side
+        by side.
     """
 
     treeplexes: tuple[Treeplex, Treeplex]
     row: IntArray
     column: IntArray
     value: FloatArray
+    tree: GameTree | None = None
+
+    def __repr__(self) -> str:
+        rows, columns = (treeplex.num_sequences for treeplex in self.treeplexes)
+        name = self.tree.name if self.tree is not None else "a part of a game"
+        return (
+            f"<SequenceForm of {name}: {rows} by {columns} sequences, {self.num_entries} entries>"
+        )
 
     @property
     def num_entries(self) -> int:
         """E."""
         return len(self.value)
 
-    def gradient(self, player: int, opponent_plan: FloatArray) -> FloatArray:
+    def gradient(self, player: int, opponent_plan: npt.ArrayLike) -> FloatArray:
         """[S] the player's own payoff per unit of each of his sequences.
 
         A y for player 0 and -A' x for player 1: both players maximise.
@@ -176,6 +203,7 @@ class SequenceForm:
           player: whose gradient.
           opponent_plan: [S of the other player] realization plan.
         """
+        opponent_plan = self.treeplexes[1 - player].vector(opponent_plan, "opponent_plan")
         gradient = np.zeros(self.treeplexes[player].num_sequences)
         if not self.num_entries:
             return gradient
@@ -184,9 +212,9 @@ class SequenceForm:
         gradient[product.target] = np.add.reduceat(terms, product.starts)
         return gradient
 
-    def expected_value(self, plans: tuple[FloatArray, FloatArray]) -> float:
+    def expected_value(self, plans: tuple[npt.ArrayLike, npt.ArrayLike]) -> float:
         """Player 0's expected payoff under two realization plans."""
-        return float(plans[0] @ self.gradient(0, plans[1]))
+        return float(self.treeplexes[0].vector(plans[0], "plans[0]") @ self.gradient(0, plans[1]))
 
     def entries(self, player: int) -> tuple[IntArray, IntArray, FloatArray]:
         """[E] own sequence, opponent's sequence and own payoff, sorted by own sequence."""
@@ -222,7 +250,11 @@ class _SparseProduct:
 
 
 def make_sequence_form(
-    treeplexes: tuple[Treeplex, Treeplex], row: IntArray, column: IntArray, value: FloatArray
+    treeplexes: tuple[Treeplex, Treeplex],
+    row: IntArray,
+    column: IntArray,
+    value: FloatArray,
+    tree: GameTree | None = None,
 ) -> SequenceForm:
     """A `SequenceForm` from payoff entries in any order; equal places are summed."""
     width = treeplexes[1].num_sequences
@@ -236,6 +268,7 @@ def make_sequence_form(
         row=(distinct // width).astype(np.int32),
         column=(distinct % width).astype(np.int32),
         value=total[keep],
+        tree=tree,
     )
 
 
@@ -318,11 +351,5 @@ def sequence_form_from_tree(tree: GameTree) -> SequenceForm:
         row=tree.sequence[0, leaves],
         column=tree.sequence[1, leaves],
         value=tree.chance_reach[leaves] * tree.utility[leaves],
+        tree=tree,
     )
-
-
-def _ranges(first: IntArray, count: IntArray) -> IntArray:
-    """The ranges first[i] + [0, count[i]) one after another."""
-    starts = np.cumsum(count) - count
-    offsets: IntArray = np.repeat(first - starts, count).astype(np.int32)
-    return np.arange(int(count.sum()), dtype=np.int32) + offsets

@@ -1,7 +1,7 @@
 """A finite two-player zero-sum game of perfect recall as flat arrays.
 
-`GameTree` is what everything else enumerates and reasons about; `TreeBuilder`
-is the one way to make one. Letters used for shapes throughout the package:
+`GameTree` is what everything else enumerates and reasons about; `tree_builder`
+makes one. Letters used for shapes throughout the package:
 
     N  nodes, in breadth-first order: parents before children, the nodes of one
        depth contiguous, the children of one node contiguous
@@ -17,15 +17,14 @@ moves is a *decision infoset*; only those have actions and sequences.
 
 from __future__ import annotations
 
-import array
 import dataclasses
 import functools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import BoolArray, FloatArray, IntArray
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray, read_only
 
 # The values of pyspiel.PlayerId, repeated here so that the core needs no pyspiel.
 CHANCE = -1
@@ -63,6 +62,9 @@ class Infosets:
     sequence_action: IntArray
     labels: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        _make_read_only(self)
+
     def __repr__(self) -> str:
         return f"<Infosets: {self.num_infosets}, {len(self.decisions)} with a decision>"
 
@@ -79,7 +81,7 @@ class Infosets:
     @functools.cached_property
     def decisions(self) -> IntArray:
         """Indices of the infosets at which the player moves, in order."""
-        return np.flatnonzero(self.num_actions).astype(np.int32)
+        return read_only(np.flatnonzero(self.num_actions).astype(np.int32))
 
     @functools.cached_property
     def index_of_label(self) -> dict[str, int]:
@@ -99,6 +101,8 @@ class Infosets:
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class GameTree:
     """A finite two-player zero-sum game.
+
+    Its arrays are read-only: policies, forms and subgames of one tree share them.
 
     Attributes:
       name: OpenSpiel's name of the game with its parameters, or a free text.
@@ -127,8 +131,14 @@ class GameTree:
     infosets: tuple[Infosets, Infosets]
     utility_offset: float = 0.0
 
+    def __post_init__(self) -> None:
+        _make_read_only(self)
+
     def __repr__(self) -> str:
-        return f"<GameTree {self.name}: {self.num_nodes} nodes>"
+        return (
+            f"<GameTree {self.name}: {self.num_nodes} nodes, {self.num_decision_infosets} decision "
+            f"infosets, depth {self.max_depth}>"
+        )
 
     @property
     def num_nodes(self) -> int:
@@ -143,18 +153,19 @@ class GameTree:
     @functools.cached_property
     def terminals(self) -> IntArray:
         """Indices of the terminal nodes."""
-        return np.flatnonzero(self.player == TERMINAL).astype(np.int32)
+        return read_only(np.flatnonzero(self.player == TERMINAL).astype(np.int32))
 
     @functools.cached_property
     def num_children(self) -> IntArray:
         """[N] number of children."""
         counts = np.bincount(self.parent[1:], minlength=self.num_nodes)
-        return counts.astype(np.int32)
+        return read_only(counts.astype(np.int32))
 
     @functools.cached_property
     def first_child(self) -> IntArray:
         """[N] first child; the children are first_child + [0, num_children)."""
-        return (1 + np.cumsum(self.num_children) - self.num_children).astype(np.int32)
+        first = 1 + np.cumsum(self.num_children) - self.num_children
+        return read_only(first.astype(np.int32))
 
     @functools.cached_property
     def chance_reach(self) -> FloatArray:
@@ -162,7 +173,7 @@ class GameTree:
         reach = self.chance.copy()
         for level in self.levels(skip_root=True):
             reach[level] *= reach[self.parent[level]]
-        return reach
+        return read_only(reach)
 
     @property
     def num_decision_infosets(self) -> int:
@@ -190,217 +201,12 @@ class GameTree:
         return above
 
 
-class TreeBuilder:
-    """Collects nodes, parents before children, and freezes them into a `GameTree`.
-
-    Mutable. Nodes may come in any order in which parents precede their children
-    and siblings come in the order of their parent's actions.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._parent = array.array("i")
-        self._depth = array.array("i")
-        self._action = array.array("i")
-        self._player = array.array("b")
-        self._chance = array.array("d")
-        self._utility = array.array("d")
-        self._infoset = (array.array("i"), array.array("i"))
-        # Per player: (previous infoset, own action, my turn, observation) -> infoset.
-        self._intern: tuple[dict[Hashable, int], dict[Hashable, int]] = ({}, {})
-        self._observation: tuple[list[Hashable], list[Hashable]] = ([], [])
-        self._labels: tuple[set[Hashable], set[Hashable]] = (set(), set())
-        self._infoset_actions: tuple[list[tuple[int, ...]], list[tuple[int, ...]]] = ([], [])
-
-    def __len__(self) -> int:
-        return len(self._parent)
-
-    def add_node(
-        self,
-        parent: int,
-        action: int,
-        player: int,
-        observations: Sequence[Hashable],
-        legal_actions: Sequence[int] = (),
-        chance: float = 1.0,
-        utility: float = 0.0,
-    ) -> int:
-        """Adds a node and returns its number, to be used as `parent` of its children.
-
-        Args:
-          parent: number of the parent, NO_PARENT for the root.
-          action: action that led here.
-          player: who moves here: 0, 1, CHANCE or TERMINAL.
-          observations: for each player, everything told to that player so far
-            (an information state string, or an identifier of one). A player who
-            neither moved nor moves now and whose value is the same as at the
-            parent has noticed nothing and stays in the parent's infoset.
-          legal_actions: the moving player's actions (not needed for chance).
-          chance: probability of the edge to this node if chance moved.
-          utility: player 0's payoff at a terminal node.
-        """
-        node = len(self._parent)
-        self._parent.append(parent)
-        self._action.append(action)
-        self._player.append(player)
-        self._chance.append(chance)
-        self._utility.append(utility)
-        if parent == NO_PARENT:
-            mover = TERMINAL
-            self._depth.append(0)
-        else:
-            mover = self._player[parent]
-            self._depth.append(self._depth[parent] + 1)
-        for p in PLAYERS:
-            column = self._infoset[p]
-            before = column[parent] if parent != NO_PARENT else NO_INFOSET
-            moved = mover == p
-            moves = player == p
-            observation = observations[p]
-            if (
-                before != NO_INFOSET
-                and not moved
-                and not moves
-                and self._observation[p][before] == observation
-            ):
-                column.append(before)
-                continue
-            key = (before, action if moved else NO_ACTION, moves, observation)
-            interned = self._intern[p]
-            infoset = interned.get(key, NO_INFOSET)
-            if infoset == NO_INFOSET:
-                infoset = len(interned)
-                interned[key] = infoset
-                if moves:
-                    # Two infosets under one label: found here, not after millions of nodes.
-                    if observation in self._labels[p]:
-                        raise ValueError(recall_error(self._name, p, str(observation)))
-                    self._labels[p].add(observation)
-                self._observation[p].append(observation)
-                self._infoset_actions[p].append(tuple(legal_actions) if moves else ())
-            elif moves and self._infoset_actions[p][infoset] != tuple(legal_actions):
-                raise ValueError(
-                    f"player {p} has different legal actions in one infoset of {self._name}: "
-                    f"{list(self._infoset_actions[p][infoset])} and {list(legal_actions)} "
-                    f"after observing {observation!r}"
-                )
-            column.append(infoset)
-        return node
-
-    def build(self, utility_offset: float = 0.0) -> GameTree:
-        """Freezes the nodes; the builder must not be used afterwards."""
-        if not self._parent:
-            raise ValueError("a tree needs at least a root node; none was added")
-        depth = np.asarray(self._depth, dtype=np.int32)
-        # Stable, so siblings stay together and in order.
-        order = np.argsort(depth, kind="stable").astype(np.int32)
-        position = np.empty_like(order)
-        position[order] = np.arange(len(order), dtype=np.int32)
-        old_parent = np.asarray(self._parent, dtype=np.int32)[order]
-        parent = np.where(old_parent == NO_PARENT, NO_PARENT, position[old_parent])
-        level_start = np.concatenate([[0], np.cumsum(np.bincount(depth))])
-        infoset = np.empty((2, len(order)), dtype=np.int32)
-        labels = []
-        for p in PLAYERS:
-            old = np.asarray(self._infoset[p], dtype=np.int32)[order]
-            _, first_node = np.unique(old, return_index=True)
-            by_appearance = np.argsort(first_node)
-            rank = np.empty_like(by_appearance)
-            rank[by_appearance] = np.arange(len(rank))
-            infoset[p] = rank[old]
-            labels.append(
-                tuple(
-                    str(self._observation[p][i]) if self._infoset_actions[p][i] else ""
-                    for i in by_appearance
-                )
-            )
-        return assemble_tree(
-            name=self._name,
-            parent=parent.astype(np.int32),
-            action=np.asarray(self._action, dtype=np.int32)[order],
-            player=np.asarray(self._player, dtype=np.int8)[order],
-            chance=np.asarray(self._chance, dtype=np.float64)[order],
-            utility=np.asarray(self._utility, dtype=np.float64)[order],
-            infoset=infoset,
-            level_start=level_start.astype(np.int32),
-            labels=(labels[0], labels[1]),
-            utility_offset=utility_offset,
-        )
-
-
-def assemble_tree(
-    *,
-    name: str,
-    parent: IntArray,
-    action: IntArray,
-    player: npt.NDArray[np.int8],
-    chance: FloatArray,
-    utility: FloatArray,
-    infoset: IntArray,
-    level_start: IntArray,
-    labels: tuple[tuple[str, ...], tuple[str, ...]],
-    utility_offset: float = 0.0,
-) -> GameTree:
-    """A `GameTree` from arrays of its nodes; infosets' tables are read off them.
-
-    For enumerations that know infosets without interning observations. The
-    arguments are the attributes of `GameTree` and `Infosets`; infosets must be
-    numbered in the order of their first nodes. Nothing is verified: `tree_checks.check_tree`
-    does that.
-    """
-    tables = []
-    num_children = np.bincount(parent[1:], minlength=len(parent))
-    first_child = 1 + np.cumsum(num_children) - num_children
-    for p in PLAYERS:
-        _, first_node = np.unique(infoset[p], return_index=True)
-        num_actions = np.where(player[first_node] == p, num_children[first_node], 0)
-        first_sequence = 1 + np.cumsum(num_actions) - num_actions
-        owner = np.repeat(np.arange(len(first_node)), num_actions)
-        # The k-th sequence of an infoset is the k-th edge below its first node.
-        edge = np.arange(len(owner)) + 1 - first_sequence[owner] + first_child[first_node][owner]
-        before = parent[first_node]
-        tables.append(
-            Infosets(
-                parent=np.where(before == NO_PARENT, NO_INFOSET, infoset[p, before]).astype(
-                    np.int32
-                ),
-                parent_sequence=np.zeros(len(first_node), dtype=np.int32),
-                first_sequence=first_sequence.astype(np.int32),
-                num_actions=num_actions.astype(np.int32),
-                sequence_infoset=np.concatenate([[NO_INFOSET], owner]).astype(np.int32),
-                sequence_action=np.concatenate([[NO_ACTION], action[edge]]).astype(np.int32),
-                labels=labels[p],
-            )
-        )
-    tree = GameTree(
-        name=name,
-        parent=parent,
-        action=action,
-        player=player,
-        chance=chance,
-        utility=utility,
-        infoset=infoset,
-        sequence=np.zeros((2, len(parent)), dtype=np.int32),
-        level_start=level_start,
-        infosets=(tables[0], tables[1]),
-        utility_offset=utility_offset,
-    )
-    for p in PLAYERS:
-        _fill_sequences(tree, p)
-    return tree
-
-
-def _fill_sequences(tree: GameTree, p: int) -> None:
-    """Sets the last own sequence of player p at every node and every infoset."""
-    infosets = tree.infosets[p]
-    for level in tree.levels(skip_root=True):
-        parent = tree.parent[level]
-        child_index = np.arange(level.start, level.stop) - tree.first_child[parent]
-        moved = tree.player[parent] == p
-        own = infosets.first_sequence[tree.infoset[p, parent]] + child_index
-        tree.sequence[p, level] = np.where(moved, own, tree.sequence[p, parent])
-    # With perfect recall all nodes of an infoset agree; `tree_checks.check_tree` verifies it.
-    infosets.parent_sequence[tree.infoset[p]] = tree.sequence[p]
+def _make_read_only(data: GameTree | Infosets) -> None:
+    """Replaces every array of a frozen dataclass by a view that cannot be written to."""
+    for field in dataclasses.fields(data):
+        value = getattr(data, field.name)
+        if isinstance(value, np.ndarray):
+            object.__setattr__(data, field.name, read_only(value))
 
 
 def recall_error(name: str, player: int, label: str) -> str:

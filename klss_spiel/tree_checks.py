@@ -29,18 +29,19 @@ def check_tree(tree: GameTree, tolerance: float = 1e-9) -> None:
         raise ValueError(f"{tree.name} has a payoff that is not a finite number")
     if np.any(tree.utility[tree.player != TERMINAL] != 0.0):
         raise ValueError(f"{tree.name} has a payoff at a node that is not terminal")
-    chance_nodes = np.flatnonzero(tree.player == CHANCE)
-    sums = np.bincount(tree.parent[1:], weights=tree.chance[1:], minlength=tree.num_nodes)
+    after_chance = tree.player[tree.parent[1:]] == CHANCE
+    chance_nodes, owner = np.unique(tree.parent[1:][after_chance], return_inverse=True)
+    sums = np.bincount(owner, weights=tree.chance[1:][after_chance])
     # Written so that NaN is wrong, too.
-    wrong = chance_nodes[~(np.abs(sums[chance_nodes] - 1.0) <= tolerance)]
+    wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= tolerance))
     if len(wrong):
         raise ValueError(
-            f"chance probabilities at node {wrong[0]} of {tree.name} sum to "
+            f"chance probabilities at node {chance_nodes[wrong[0]]} of {tree.name} sum to "
             f"{sums[wrong[0]]}, expected 1"
         )
     if np.any(tree.chance <= 0.0):
         raise ValueError(f"{tree.name} has a chance outcome of probability zero or less")
-    if np.any(tree.chance[1:][tree.player[tree.parent[1:]] != CHANCE] != 1.0):
+    if np.any((tree.chance[1:] != 1.0) & ~after_chance):
         raise ValueError(f"{tree.name} has a player's move with a probability other than 1")
     for p in PLAYERS:
         _check_player(tree, p)
@@ -52,8 +53,8 @@ def _check_order(tree: GameTree) -> None:
     if (
         tree.parent[ROOT] != NO_PARENT
         or np.any(parent < ROOT)
-        or np.any(parent >= np.arange(1, tree.num_nodes))
-        or np.any(np.diff(parent) < 0)
+        or np.any(parent >= np.arange(1, tree.num_nodes, dtype=np.int32))
+        or np.any(parent[1:] < parent[:-1])
         or starts[0] != ROOT
         or starts[-1] != tree.num_nodes
         or any(
@@ -70,13 +71,13 @@ def _check_player(tree: GameTree, p: int) -> None:
     infosets = tree.infosets[p]
     infoset = tree.infoset[p]
     moves = tree.player == p
-    if np.any((infosets.num_actions[infoset] > 0) != moves):
+    decides = infosets.num_actions > 0
+    if np.any(decides[infoset] != moves):
         raise ValueError(f"player {p} does not know whose turn it is in {tree.name}")
-    nodes = np.flatnonzero(moves)
-    if np.any(tree.num_children[nodes] != infosets.num_actions[infoset[nodes]]):
+    if np.any((tree.num_children != infosets.num_actions[infoset]) & moves):
         raise ValueError(f"player {p} has different numbers of actions in one infoset")
-    children = np.flatnonzero(moves[tree.parent[1:]]) + 1
-    if np.any(infosets.sequence_action[tree.sequence[p, children]] != tree.action[children]):
+    moved = moves[tree.parent[1:]]
+    if np.any((infosets.sequence_action[tree.sequence[p, 1:]] != tree.action[1:]) & moved):
         raise ValueError(f"player {p} has different actions in one infoset of {tree.name}")
     if len(infosets.index_of_label) != len(infosets.decisions):
         seen: set[str] = set()

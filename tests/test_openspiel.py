@@ -21,7 +21,8 @@ from klss_spiel.openspiel import (
 )
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
-from klss_spiel.tree import NO_ACTION, NO_PARENT, TERMINAL, TreeBuilder
+from klss_spiel.tree import NO_ACTION, NO_PARENT, TERMINAL
+from klss_spiel.tree_builder import TreeBuilder
 
 GAMES = [
     "kuhn_poker",

@@ -17,7 +17,8 @@ from klss_spiel.sequence_form import (
     sequence_form_from_tree,
     treeplex_from_tree,
 )
-from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, TERMINAL, TreeBuilder
+from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, TERMINAL
+from klss_spiel.tree_builder import TreeBuilder
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=random)"

@@ -21,8 +21,8 @@ from klss_spiel.tree import (
     ROOT,
     TERMINAL,
     GameTree,
-    TreeBuilder,
 )
+from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 from tests.helpers import toy_games
 

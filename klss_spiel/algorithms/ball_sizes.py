@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.algorithms.knowledge import Cells, InfosetHypergraph, runs
-from klss_spiel.arrays import LongArray
+from klss_spiel.arrays import IntArray, LongArray
 from klss_spiel.progress import Progress
 
 _WORD_BITS = 64
@@ -84,7 +84,7 @@ def infoset_ball_sizes(
 
 
 def _sweep(
-    cells: Cells, source: LongArray, max_radius: int, find_eccentricity: bool
+    cells: Cells, source: IntArray, max_radius: int, find_eccentricity: bool
 ) -> tuple[LongArray, LongArray]:
     """Breadth-first search from many sources at once.
 

@@ -35,7 +35,14 @@ import math
 
 import numpy as np
 
-from klss_spiel.arrays import BoolArray, IntArray, LongArray
+from klss_spiel.arrays import (
+    BoolArray,
+    IntArray,
+    LongArray,
+    connected_labels,
+    first_places,
+    number_by_appearance,
+)
 from klss_spiel.tree import NO_PARENT, PLAYERS, GameTree
 
 COMMON_KNOWLEDGE = math.inf
@@ -87,11 +94,7 @@ class InfosetHypergraph:
         component = np.full(len(self.vertex), NO_COMPONENT, dtype=np.int32)
         nodes = np.flatnonzero(self.vertex)
         edge0, edge1 = _complete_edges(self, nodes)
-        label = _connected_labels(edge0, edge1)
-        _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.int32)
-        rank[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
-        component[nodes] = rank[inverse]
+        component[nodes], _ = number_by_appearance(connected_labels(edge0, edge1))
         return component
 
     @property
@@ -120,8 +123,8 @@ class Cells:
     of_node: IntArray
     size: LongArray
     component: IntArray
-    edge: tuple[LongArray, LongArray]
-    original_edge: tuple[LongArray, LongArray]
+    edge: tuple[IntArray, IntArray]
+    original_edge: tuple[IntArray, IntArray]
 
 
 def infoset_hypergraph(
@@ -216,28 +219,6 @@ def _complete_edges(graph: InfosetHypergraph, nodes: LongArray) -> tuple[LongArr
     return edges[0], edges[1]
 
 
-def _connected_labels(edge0: LongArray, edge1: LongArray) -> LongArray:
-    """A label per vertex, equal just where two vertices are connected.
-
-    Args:
-      edge0: [X] hyperedge of player 0 at each vertex.
-      edge1: [X] hyperedge of player 1.
-    """
-    # Vertices link hyperedges; trees of hyperedges are merged at their roots
-    # (the smaller number wins) and flattened, which takes few rounds.
-    _, u = np.unique(edge0, return_inverse=True)
-    _, v = np.unique(edge1, return_inverse=True)
-    v = v + (u.max(initial=-1) + 1)
-    root = np.arange(v.max(initial=-1) + 1)
-    while True:
-        root_u, root_v = root[u], root[v]
-        if np.array_equal(root_u, root_v):
-            return root_u
-        np.minimum.at(root, np.maximum(root_u, root_v), np.minimum(root_u, root_v))
-        while not np.array_equal(root, root[root]):
-            root = root[root]
-
-
 def _cells(graph: InfosetHypergraph) -> Cells:
     nodes = np.flatnonzero(graph.vertex)
     edge0, edge1 = _complete_edges(graph, nodes)
@@ -249,8 +230,8 @@ def _cells(graph: InfosetHypergraph) -> Cells:
     first = np.flatnonzero(is_first)
     of_node = np.full(len(graph.vertex), -1, dtype=np.int32)
     of_node[nodes[order]] = np.cumsum(is_first) - 1
-    number0, original0 = _number_by_appearance(edge0[first])
-    number1, original1 = _number_by_appearance(edge1[first])
+    number0, original0 = number_by_appearance(edge0[first])
+    number1, original1 = number_by_appearance(edge1[first])
     return Cells(
         of_node=of_node,
         size=np.diff(np.append(first, len(nodes))),
@@ -258,15 +239,6 @@ def _cells(graph: InfosetHypergraph) -> Cells:
         edge=(number0, number1),
         original_edge=(original0, original1),
     )
-
-
-def _number_by_appearance(values: LongArray) -> tuple[LongArray, LongArray]:
-    """Numbers distinct values in order of appearance; returns numbers and distinct values."""
-    distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[inverse], distinct[order]
 
 
 def runs(values: LongArray | IntArray) -> tuple[LongArray, LongArray]:
@@ -304,8 +276,7 @@ def public_states(tree: GameTree) -> PublicStates:
     state = infoset_hypergraph(tree).component
     # The first node of a state is one of its shallowest, so its parent lies outside,
     # and by perfect recall all nodes enter the state from the same one.
-    _, first = np.unique(state, return_index=True)
-    above = tree.parent[first]
+    above = tree.parent[first_places(state)]
     parent = np.where(above == NO_PARENT, NO_PARENT, state[above])
     return PublicStates(of_node=state, parent=parent.astype(np.int32))
 

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray, IntArray, connected_labels
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
@@ -352,22 +352,8 @@ def _group_costs(group: IntArray, target: IntArray, source: IntArray) -> FloatAr
 
 
 def _components(target: IntArray, source: IntArray) -> IntArray:
-    """[E] connected component of each entry of a bipartite graph, numbered from 0.
-
-    Every vertex points to a smaller-numbered one of its component; edges pull
-    pointers down and pointers are followed until nothing changes.
-    """
-    source_vertex = source + int(target.max()) + 1
-    pointer = np.arange(int(source_vertex.max()) + 1)
-    while True:
-        before = pointer.copy()
-        lowest = np.minimum(pointer[target], pointer[source_vertex])
-        np.minimum.at(pointer, before[target], lowest)
-        np.minimum.at(pointer, before[source_vertex], lowest)
-        pointer = pointer[pointer]
-        if np.array_equal(pointer, before):
-            break
-    _, component = np.unique(pointer[target], return_inverse=True)
+    """[E] connected component of each entry of a bipartite graph, numbered from 0."""
+    _, component = np.unique(connected_labels(target, source), return_inverse=True)
     return component.astype(np.int32)
 
 

@@ -12,14 +12,29 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, cast
 
 from absl import flags, logging
 
-from klss_spiel.run import output
+from klss_spiel.jobs import Job, compute_rows, key_of
+from klss_spiel.row_formats import columns_of
+from klss_spiel.run import job_flags, output
 
 SUITES = ("cfr", "subgames", "chess", "search")
+
+
+class Suite(Protocol):
+    """What a module of `suites` has."""
+
+    # All columns that its rows may have.
+    COLUMNS: Sequence[str]
+
+    def parts(self, quick: bool) -> Sequence[str]:
+        """Names of what can be measured by itself."""
+
+    def rows(self, part: str, quick: bool) -> Iterator[dict[str, Any]]:
+        """Measures a part."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,18 +50,49 @@ class Config:
     quick: bool
 
 
-def run(config: Config) -> Iterator[dict[str, Any]]:
-    """Yields one row per suite, game, task and contender, as each is measured."""
-    for name in config.suites:
-        suite = importlib.import_module(f"klss_spiel.run.suites.{name}")
-        for row in suite.rows(config.quick):
-            logging.info("%s", {key: value for key, value in row.items() if value is not None})
-            yield row
+def load_suite(name: str) -> Suite:
+    """A suite by its name."""
+    return cast(Suite, importlib.import_module(f"klss_spiel.run.suites.{name}"))
+
+
+def run(config: Config, **how: Any) -> list[dict[str, Any]]:
+    """One row per suite, game, task and contender; `how` as in `compute_rows`."""
+    return compute_rows(
+        make_jobs(config), setup=output.use_double_precision, fields=fields(config), **how
+    )
+
+
+def make_jobs(config: Config) -> list[Job]:
+    """A job for each part of each suite."""
+    return [
+        Job(
+            key_of({"suite": name, "part": part, "quick": config.quick}),
+            measure,
+            (name, part, config.quick),
+        )
+        for name in config.suites
+        for part in load_suite(name).parts(config.quick)
+    ]
+
+
+def measure(suite: str, part: str, quick: bool) -> list[dict[str, Any]]:
+    """The rows of one part of a suite."""
+    rows = []
+    for row in load_suite(suite).rows(part, quick):
+        logging.info("%s", {key: value for key, value in row.items() if value is not None})
+        rows.append(row)
+    return rows
+
+
+def fields(config: Config) -> list[str]:
+    """All columns that rows may have."""
+    return columns_of(dict.fromkeys(load_suite(name).COLUMNS) for name in config.suites)
 
 
 def define_flags() -> None:
     """Defines the flags of this binary."""
-    output.define_flags(resumes=False)
+    output.define_flags()
+    job_flags.define_flags(timed=True)
     flags.DEFINE_multi_enum(
         "suite", ["cfr"], SUITES, "What to measure; may be given several times."
     )
@@ -55,12 +101,13 @@ def define_flags() -> None:
 
 def main() -> None:
     """Reads the flags, runs, prints."""
-    # Peers compute in double precision, and so do we unless a row says otherwise.
-    output.use_double_precision()
     values = flags.FLAGS
     config = Config(tuple(values.suite), values.quick)
-    rows = output.collect(run(config), values.output)
-    output.emit(rows, values.json, output.format_table(rows, formats={"ratio": ".3g"}))
+    # Peers compute in double precision, and so do we unless a row says otherwise.
+    with job_flags.computed_rows(
+        make_jobs(config), setup=output.use_double_precision, fields=fields(config)
+    ) as rows:
+        output.emit(rows, values.json, output.format_table(rows, formats={"ratio": ".3g"}))
 
 
 if __name__ == "__main__":

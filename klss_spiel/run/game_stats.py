@@ -16,6 +16,7 @@ game in the hypergraph; "diameter" is then the smallest k with I^k = I^infinity.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.ball_sizes import infoset_ball_sizes, node_ball_sizes
 from klss_spiel.algorithms.knowledge import ALL_NODES, DECISION_NODES, infoset_hypergraph
 from klss_spiel.arrays import BoolArray
+from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.openspiel import DEFAULT_MAX_NODES, tree_from_game
-from klss_spiel.run import output
+from klss_spiel.run import job_flags, output
 from klss_spiel.tree import PLAYERS, GameTree
 
 MAX_ORDER = 4
@@ -81,12 +83,10 @@ class Config:
     Attributes:
       games: OpenSpiel's game strings.
       max_nodes: refuse larger games.
-      output: file of finished rows, or None.
     """
 
     games: tuple[str, ...]
     max_nodes: int = DEFAULT_MAX_NODES
-    output: str | None = None
 
 
 def statistics(tree: GameTree) -> dict[str, Any]:
@@ -129,14 +129,19 @@ def _averages(sizes: list[Any]) -> dict[str, float]:
     }
 
 
-def run(config: Config) -> list[dict[str, Any]]:
-    """Measures the games, one row each."""
+def make_jobs(config: Config) -> list[Job]:
+    """A job for each game."""
+    return [job_from_columns(compute_row, {"game": g}, config.max_nodes) for g in config.games]
 
-    def compute(task: Any) -> dict[str, Any]:
-        return statistics(tree_from_game(task["game"], max_nodes=config.max_nodes))
 
-    tasks = [{"game": game} for game in config.games]
-    return output.compute_rows(tasks, compute, config.output)
+def run(config: Config, **how: Any) -> list[dict[str, Any]]:
+    """Measures the games, one row each; `how` as in `compute_rows`."""
+    return compute_rows(make_jobs(config), **how)
+
+
+def compute_row(columns: Mapping[str, Any], max_nodes: int) -> dict[str, Any]:
+    """The statistics of the game of one row."""
+    return statistics(tree_from_game(columns["game"], max_nodes=max_nodes))
 
 
 def agrees(row: output.Row, printed: PrintedRow) -> bool:
@@ -175,6 +180,7 @@ def table(rows: list[dict[str, Any]], printed: tuple[PrintedRow, ...] = ()) -> s
 def define_flags() -> None:
     """Defines the flags of this binary."""
     output.define_flags()
+    job_flags.define_flags()
     flags.DEFINE_multi_string("game", [], "OpenSpiel game string; may be given several times.")
     flags.DEFINE_enum("preset", None, sorted(PRESETS), "A list of games known from a paper.")
     flags.DEFINE_integer(
@@ -189,9 +195,8 @@ def main() -> None:
     games = tuple(dict.fromkeys([*(row.game for row in printed), *values.game]))
     if not games:
         raise ValueError("expected at least one --game=... or a --preset=..., got none")
-    config = Config(games, values.max_nodes, values.output)
-    rows = run(config)
-    output.emit(rows, values.json, table(rows, printed))
+    with job_flags.computed_rows(make_jobs(Config(games, values.max_nodes))) as rows:
+        output.emit(rows, values.json, table(rows, printed))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ import dataclasses
 import functools
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,15 @@ from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.subgame.recipes import parse_recipe
-from klss_spiel.algorithms.subgame.refine import Plan, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties
 from klss_spiel.arrays import FloatArray
-from klss_spiel.best_response import best_response_to
+from klss_spiel.best_response import loss_of_player
+from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.linear_program import TieBreak, action_bounds, equilibrium, floor_bounds, solve
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.run import output
+from klss_spiel.run import job_flags, output
 from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree, treeplex_from_tree
 from klss_spiel.tree import GameTree
 
@@ -98,6 +100,12 @@ PRESETS = {
 }
 DEFAULT_RECIPE = "1-klss"
 
+# All columns of results; those of ties are not in every row.
+RESULTS = (
+    *("blueprint", "after", "ratio", "paper_blueprint", "paper_after"),
+    *("ties_least", "ties_mean", "ties_greatest", "seconds"),
+)
+
 
 @dataclasses.dataclass(frozen=True)
 class Config:
@@ -109,8 +117,7 @@ class Config:
       epsilon: restriction of the blueprint.
       ties: number of random optimal vertices to try besides.
       seed: of those.
-      plan: how solves build on each other.
-      output: file of finished rows, or None.
+      schedule: how solves build on each other.
     """
 
     rows: tuple[str, ...]
@@ -118,8 +125,7 @@ class Config:
     epsilon: float = EPSILON
     ties: int = 0
     seed: int = 0
-    plan: Plan = Plan.NESTED
-    output: str | None = None
+    schedule: Schedule = Schedule.NESTED
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -155,8 +161,7 @@ class Setting:
 
     def exploitability(self, policy: BehaviorPolicy) -> float:
         """What player 0's strategy loses on the value of the game, scaled."""
-        answer = best_response_to(self.form, 1 - PLAYER, policy.realization_plans[PLAYER])
-        loss = self.scale * (self.value + answer.value)
+        loss = self.scale * loss_of_player(policy, PLAYER, self.value, self.form)
         return loss if loss > ZERO else 0.0
 
 
@@ -181,64 +186,72 @@ def make_setting(row: str, epsilon: float = EPSILON) -> Setting:
     return Setting(tree, form, blueprint, bounds, exact.value, scale)
 
 
-def run(config: Config) -> list[dict[str, Any]]:
-    """Computes the rows."""
-    tasks = [
-        {
-            "row": row,
-            "game": ZS21_TABLE1[row].game,
-            "recipe": recipe,
-            "epsilon": config.epsilon,
-            "ties": config.ties,
-            "seed": config.seed,
-            "plan": config.plan.value,
-        }
+def make_jobs(config: Config) -> list[Job]:
+    """A job for each row of the table and recipe."""
+    return [
+        job_from_columns(
+            compute_row,
+            {
+                "row": row,
+                "game": ZS21_TABLE1[row].game,
+                "recipe": recipe,
+                "epsilon": config.epsilon,
+                "ties": config.ties,
+                "seed": config.seed,
+                "schedule": config.schedule.value,
+            },
+            group=row,
+        )
         for row in config.rows
         for recipe in config.recipes
     ]
-    return output.compute_rows(
-        tasks, lambda task: _compute(config, task["row"], task["recipe"]), config.output
-    )
 
 
-def _compute(config: Config, row: str, recipe_name: str) -> dict[str, Any]:
+def run(config: Config, **how: Any) -> list[dict[str, Any]]:
+    """Computes the rows; `how` as in `compute_rows`."""
+    return compute_rows(make_jobs(config), fields=RESULTS, **how)
+
+
+def compute_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The results of one row; `columns` as in `make_jobs`."""
     start = time.monotonic()
-    setting = make_setting(row, config.epsilon)
-    recipe = parse_recipe(recipe_name)
+    row, epsilon, seed = columns["row"], columns["epsilon"], columns["seed"]
+    setting = make_setting(row, epsilon)
+    recipe = parse_recipe(columns["recipe"])
 
     def after(solver: LinearProgramming) -> float:
         refinement = refine(
-            setting.tree,
             setting.blueprint,
             recipe,
             player=PLAYER,
-            plan=config.plan,
+            schedule=Schedule(columns["schedule"]),
             solver=solver,
             lower_bounds=setting.lower_bounds,
-            seed=config.seed,
+            seed=seed,
         )
         return setting.exploitability(refinement.policy)
 
     before = setting.exploitability(setting.blueprint)
     result = after(LinearProgramming(Ties.SUM))
-    printed = ZS21_TABLE1[row] if config.epsilon == EPSILON else None
-    columns: dict[str, Any] = {
+    printed = ZS21_TABLE1[row] if epsilon == EPSILON else None
+    by_klss = columns["recipe"] == DEFAULT_RECIPE
+    results: dict[str, Any] = {
         "blueprint": before,
         "after": result,
         "ratio": before / result if result > 0.0 else math.inf if before > 0.0 else math.nan,
         "paper_blueprint": printed.blueprint if printed else None,
-        "paper_after": printed.after if printed and recipe_name == DEFAULT_RECIPE else None,
+        "paper_after": printed.after if printed and by_klss else None,
     }
-    if config.ties:
+    if columns["ties"]:
         spread = [
-            after(LinearProgramming(Ties.RANDOM, config.seed + number))
-            for number in range(config.ties)
+            after(LinearProgramming(Ties.RANDOM, seed + number))
+            for number in range(columns["ties"])
         ]
-        columns["ties_least"] = min(spread)
-        columns["ties_mean"] = sum(spread) / len(spread)
-        columns["ties_greatest"] = max(spread)
-    columns["seconds"] = time.monotonic() - start
-    return columns
+        results["ties_least"] = min(spread)
+        results["ties_mean"] = sum(spread) / len(spread)
+        results["ties_greatest"] = max(spread)
+    results["seconds"] = time.monotonic() - start
+    return results
 
 
 def define_flags() -> None:
@@ -255,29 +268,31 @@ def define_flags() -> None:
     flags.DEFINE_integer("ties", 0, "Try this many random optimal solutions besides.")
     flags.DEFINE_integer("seed", 0, "Seed of random solutions and independent sets.")
     flags.DEFINE_enum(
-        "plan", Plan.NESTED.value, [plan.value for plan in Plan], "How solves build on each other."
+        "schedule",
+        Schedule.NESTED.value,
+        [schedule.value for schedule in Schedule],
+        "How solves build on each other.",
     )
     output.define_flags()
+    job_flags.define_flags()
 
 
 def main() -> None:
     """Parses flags, computes, prints."""
     values = flags.FLAGS
-    rows = run(
-        Config(
-            rows=tuple(values.row) or PRESETS[values.preset],
-            recipes=tuple(values.recipe),
-            epsilon=values.epsilon,
-            ties=values.ties,
-            seed=values.seed,
-            plan=Plan(values.plan),
-            output=values.output,
-        )
+    config = Config(
+        rows=tuple(values.row) or PRESETS[values.preset],
+        recipes=tuple(values.recipe),
+        epsilon=values.epsilon,
+        ties=values.ties,
+        seed=values.seed,
+        schedule=Schedule(values.schedule),
     )
-    hidden = ("game", "epsilon", "ties", "seed", "plan")
-    columns = [column for column in output.columns_of(rows) if column not in hidden]
-    table = output.format_table(rows, columns, {"seconds": ".1f", "ratio": ".4g"})
-    output.emit(rows, values.json, table)
+    hidden = ("game", "epsilon", "ties", "seed", "schedule")
+    with job_flags.computed_rows(make_jobs(config), fields=RESULTS) as rows:
+        columns = [column for column in output.columns_of(rows) if column not in hidden]
+        table = output.format_table(rows, columns, {"seconds": ".1f", "ratio": ".4g"})
+        output.emit(rows, values.json, table)
 
 
 if __name__ == "__main__":

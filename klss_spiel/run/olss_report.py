@@ -10,6 +10,7 @@ from typing import Any
 
 from absl import logging
 
+from klss_spiel.row_files import write_rows
 from klss_spiel.run import output
 
 Rows = Sequence[Mapping[str, Any]]
@@ -210,6 +211,13 @@ def check_can_draw() -> bool:
     return True
 
 
+def curve_file(path: str | None) -> pathlib.Path:
+    """Where `write_curve` writes the curve of rows in a file, or of rows in none."""
+    if path is None:
+        return pathlib.Path(f"{_DEFAULT_STEM}.csv")
+    return pathlib.Path(path).with_name(f"{pathlib.Path(path).stem}_curve.csv")
+
+
 def write_curve(rows: Rows, path: str | None) -> list[str]:
     """Writes exploitability against iterations as CSV and, with matplotlib, as PNG.
 
@@ -220,11 +228,9 @@ def write_curve(rows: Rows, path: str | None) -> list[str]:
     Returns:
       Lines that say what was written and what the curve shows.
     """
-    file = pathlib.Path(f"{_DEFAULT_STEM}.csv")
-    if path is not None:
-        file = pathlib.Path(path).with_name(f"{pathlib.Path(path).stem}_curve.csv")
+    file = curve_file(path)
     averages = means(rows)
-    output.write_rows(file, averages)
+    write_rows(file, averages)
     lines = [f"wrote {file}"]
     if check_can_draw():
         _draw(averages, file.with_suffix(".png"))

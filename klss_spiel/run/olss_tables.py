@@ -39,14 +39,15 @@ from klss_spiel.algorithms.subgame.recipes import (
     SubgameRecipe,
     parse_recipe,
 )
-from klss_spiel.algorithms.subgame.refine import Plan, infosets_after_chance, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, SubgameSolver
 from klss_spiel.best_response import nash_conv
 from klss_spiel.games.poker.leduc_family import ACTIONS, check_size, game_size, parse_game
 from klss_spiel.games.poker.rank_trees import poker_tree
+from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
-from klss_spiel.run import olss_report, output, stopped_blueprints
+from klss_spiel.run import job_flags, olss_report, output, stopped_blueprints
 from klss_spiel.run.olss_report import OLSS_TABLE2, RECIPES
 from klss_spiel.run.stopped_blueprints import MCCFR, METHODS, Blueprint
 from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
@@ -77,7 +78,6 @@ class Config:
       target: exploitability to stop blueprints at; None is the paper's.
       blueprint: MCCFR or CFR; None is MCCFR where OpenSpiel knows the game.
       gigabytes: memory there is; None is this machine's.
-      output: file of finished rows, or None.
     """
 
     games: tuple[str, ...]
@@ -90,7 +90,6 @@ class Config:
     target: float | None = None
     blueprint: str | None = None
     gigabytes: float | None = None
-    output: str | None = None
 
     def __post_init__(self) -> None:
         if not self.games:
@@ -174,12 +173,11 @@ def refined(
             strategies = opponent_strategies(blueprint, 1 - player, num_strategies)
             of_player = recipe(opponent_strategies=strategies)
         refinement = refine(
-            tree,
             blueprint,
             of_player,
             player=player,
             where=infosets_after_chance(tree, player),
-            plan=Plan.SEPARATE,
+            schedule=Schedule.SEPARATE,
             solver=solver,
             progress=Progress(f"{setting.name}: infosets of player {player} by {recipe.name}"),
         )
@@ -201,13 +199,21 @@ def opponent_strategies(
     return (blueprint, *(policy for policies in biased for policy in policies[1:]))
 
 
-def run(config: Config) -> list[dict[str, Any]]:
-    """Computes the rows: one per game, seed, recipe and option."""
-    return output.compute_rows(_tasks(config), _compute, config.output)
+def run(config: Config, **how: Any) -> list[dict[str, Any]]:
+    """Computes the rows: one per game, seed, recipe and option; `how` as in `compute_rows`."""
+    return compute_rows(make_jobs(config), setup=output.use_double_precision, **how)
 
 
-def _tasks(config: Config) -> list[dict[str, Any]]:
-    tasks = []
+def make_jobs(config: Config) -> list[Job]:
+    """A job for each row; those with the same blueprint are a group."""
+    return [
+        job_from_columns(compute_row, columns, group=f"{columns['game']} {columns['seed']}")
+        for columns in _columns(config)
+    ]
+
+
+def _columns(config: Config) -> list[dict[str, Any]]:
+    columns = []
     iterations = config.iterations if config.solver == CFR else (None,)
     for name in config.games:
         game = parse_game(name)
@@ -219,7 +225,7 @@ def _tasks(config: Config) -> list[dict[str, Any]]:
                 parsed = parse_recipe(recipe)
                 has_gift = parsed.margin == Margin.SAFE_GIFT
                 limited = parsed.gadget in (Gadget.REACHING, Gadget.PLAYING)
-                tasks += [
+                columns += [
                     {
                         "game": game.name,
                         "recipe": parsed.name,
@@ -235,26 +241,29 @@ def _tasks(config: Config) -> list[dict[str, Any]]:
                     for count in (config.opponent_strategies if limited else (None,))
                     for steps in iterations
                 ]
-    return tasks
+    return columns
 
 
-def _compute(task: Mapping[str, Any]) -> dict[str, Any]:
-    setting = make_setting(task["game"], task["blueprint_by"], task["target"], task["seed"])
-    recipe = parse_recipe(task["recipe"])
-    if task["gift_scale"] is not None:
-        recipe = recipe(gift_scale=task["gift_scale"])
-    solver = LinearProgramming() if task["solver"] == LP else Cfr(task["iterations"])
+def compute_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The results of one row: the blueprint refined by one recipe."""
+    setting = make_setting(
+        columns["game"], columns["blueprint_by"], columns["target"], columns["seed"]
+    )
+    recipe = parse_recipe(columns["recipe"])
+    if columns["gift_scale"] is not None:
+        recipe = recipe(gift_scale=columns["gift_scale"])
+    solver = LinearProgramming() if columns["solver"] == LP else Cfr(columns["iterations"])
     start = time.monotonic()
-    policy = refined(setting, recipe, solver, task["opponent_strategies"])
+    policy = refined(setting, recipe, solver, columns["opponent_strategies"])
     seconds = time.monotonic() - start
-    printed = OLSS_TABLE2.get(task["game"])
-    if printed is not None and printed.blueprint != task["target"]:
+    printed = OLSS_TABLE2.get(columns["game"])
+    if printed is not None and printed.blueprint != columns["target"]:
         printed = None
     return {
         "blueprint": setting.blueprint.nash_conv,
         "after": nash_conv(policy, setting.form),
         "paper_blueprint": printed.blueprint if printed else None,
-        "paper_after": printed.after.get(task["recipe"]) if printed else None,
+        "paper_after": printed.after.get(columns["recipe"]) if printed else None,
         "blueprint_iterations": setting.blueprint.iterations,
         "blueprint_seconds": setting.seconds,
         "seconds": seconds,
@@ -297,6 +306,7 @@ def define_flags() -> None:
         "and PNG, beside --output or in the current directory.",
     )
     output.define_flags()
+    job_flags.define_flags()
 
 
 def main() -> None:
@@ -321,15 +331,16 @@ def main() -> None:
         target=values.target,
         blueprint=values.blueprint,
         gigabytes=values.max_gigabytes,
-        output=values.output,
     )
     if values.curve:
-        olss_report.check_can_draw()
-    output.use_double_precision()
-    rows = run(config)
-    if values.curve:
-        footer += olss_report.write_curve(rows, values.output)
-    output.emit(rows, values.json, olss_report.table(rows, footer))
+        curve = olss_report.curve_file(values.output)
+        job_flags.check_writable(curve)
+        if olss_report.check_can_draw():
+            job_flags.check_writable(curve.with_suffix(".png"))
+    with job_flags.computed_rows(make_jobs(config), setup=output.use_double_precision) as rows:
+        if values.curve:
+            footer += olss_report.write_curve(rows, values.output)
+        output.emit(rows, values.json, olss_report.table(rows, footer))
 
 
 def _games_that_fit(

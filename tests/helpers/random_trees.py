@@ -7,7 +7,8 @@ one infoset for several plies, the deals and moves of others included.
 
 import numpy as np
 
-from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL, GameTree, TreeBuilder
+from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL, GameTree
+from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 
 NOTHING = "-"

@@ -7,12 +7,13 @@ import sys
 import pytest
 
 from klss_spiel.openspiel import load_game, tree_from_game, turn_based
-from klss_spiel.run import benchmark, compare_cfr, contenders, demo, output
+from klss_spiel.row_files import read_rows
+from klss_spiel.run import benchmark, compare_cfr, contenders, demo
 from klss_spiel.run.suites import cfr as cfr_suite
 
 
 def test_demo_values_are_exact_and_cfr_agrees_with_openspiels():
-    rows = list(demo.run(demo.Config(iterations=30)))
+    rows = demo.run(demo.Config(iterations=30))
     assert [row["game"] for row in rows] == list(demo.GAMES)
     assert [row["nodes"] for row in rows] == [58, 9457, 701]
     assert [row["infosets"] for row in rows] == [12, 936, 101]
@@ -35,8 +36,8 @@ def test_demo_binary_writes_json_to_standard_output_and_both_files(tmp_path):
     )
     printed = json.loads(done.stdout)
     assert [row["nodes"] for row in printed] == [58, 9457, 701]
-    assert len(output.read_rows(tmp_path / "demo.csv")) == 3
-    assert len(output.read_rows(tmp_path / "demo.json")) == 3
+    assert [row["nodes"] for row in read_rows(tmp_path / "demo.csv")] == [58, 9457, 701]
+    assert json.loads((tmp_path / "demo.json").read_text()) == printed
 
 
 def test_checkpoints_grow_and_end_at_the_last_iteration():
@@ -47,11 +48,12 @@ def test_checkpoints_grow_and_end_at_the_last_iteration():
 
 def test_compare_cfr_runs_every_solver_on_a_python_game_and_draws(tmp_path):
     config = compare_cfr.Config(("python_hidden_pennies(n=3)",), iterations=20, points=2)
-    rows = list(compare_cfr.run(config))
+    rows = compare_cfr.run(config, output=tmp_path / "rows.csv")
     assert {row["solver"] for row in rows} == {c.name for c in contenders.COMPARED}
     by_solver = {row["solver"]: row["nash_conv"] for row in rows if row["iterations"] == 20}
     assert by_solver["klss_spiel CFR+"] == pytest.approx(by_solver["OpenSpiel CFR+"], abs=1e-6)
     assert by_solver["klss_spiel CFR"] == pytest.approx(by_solver["OpenSpiel CFR"], abs=1e-6)
+    assert compare_cfr.run(config, output=tmp_path / "rows.csv") == rows  # seconds and all
     compare_cfr.plot(rows, str(tmp_path / "curves.png"))
     assert (tmp_path / "curves.png").stat().st_size > 10_000
 
@@ -74,12 +76,14 @@ def test_a_missing_peer_is_skipped_not_a_failure(monkeypatch):
     assert next(row for row in rows if row["contender"] == "openspiel_cpp")["ratio"] == 1.0
 
 
-def test_benchmark_rows_have_the_promised_keys(monkeypatch):
+def test_benchmark_rows_have_the_promised_keys(monkeypatch, tmp_path):
     monkeypatch.setattr(cfr_suite, "GAMES", {"kuhn": "kuhn_poker"})
     monkeypatch.setattr(cfr_suite, "_ROUNDS", 1)
     quick = (contenders.OPENSPIEL_CPP, contenders.KLSS_SPIEL)
     monkeypatch.setattr(cfr_suite, "_CONTENDERS", quick)
-    rows = list(benchmark.run(benchmark.Config(("cfr",), quick=True)))
+    config = benchmark.Config(("cfr",), quick=True)
+    rows = benchmark.run(config, output=tmp_path / "rows.csv")
+    assert benchmark.run(config, output=tmp_path / "rows.csv") == rows
     for row in rows:
         assert {"suite", "game", "contender", "seconds", "ratio"} <= set(row)
     iteration = {r["contender"]: r for r in rows if r["task"] == "CFR+ iteration"}

@@ -74,11 +74,18 @@ def test_ties_show_that_the_figure_is_not_unique():
 
 def test_finished_rows_are_not_computed_again(tmp_path, monkeypatch):
     path = str(tmp_path / "table.csv")
-    config = klss_tables.Config(rows=("kuhn",), output=path)
-    first = klss_tables.run(config)
-    monkeypatch.setattr(klss_tables, "_compute", lambda *_: pytest.fail("computed again"))
-    second = klss_tables.run(config)
-    assert first[0]["after"] == pytest.approx(second[0]["after"])
+    config = klss_tables.Config(rows=("kuhn",))
+    first = klss_tables.run(config, output=path)
+    monkeypatch.setattr(klss_tables, "make_setting", lambda *_: pytest.fail("computed again"))
+    assert klss_tables.run(config, output=path) == first
+
+
+def test_rows_do_not_depend_on_the_executor():
+    config = klss_tables.Config(rows=("kuhn", "dark_hex"), recipes=("1-klss", "maxmargin"), ties=1)
+    here, there = (klss_tables.run(config, executor=e) for e in ("in_process", "processes:2"))
+    for row in (*here, *there):
+        assert row.pop("seconds") > 0.0
+    assert here == there
 
 
 def test_epsilon_zero_starts_from_an_equilibrium():

@@ -28,7 +28,8 @@ from klss_spiel.games.poker.rank_trees import hand_strength, poker_tree, ranks_t
 from klss_spiel.linear_program import equilibrium
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.run import olss_report, olss_tables, output
+from klss_spiel.row_files import read_rows
+from klss_spiel.run import olss_report, olss_tables
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import PLAYERS
 
@@ -286,7 +287,7 @@ def test_options_make_rows_where_they_mean_something():
 def test_a_stopped_run_goes_on_where_it_stood(tmp_path, monkeypatch):
     path = str(tmp_path / "rows.csv")
     recipes = ("unsafe", "maxmargin")
-    done = olss_tables.run(config("leduc221", recipes=recipes[:1], output=path))
+    done = olss_tables.run(config("leduc221", recipes=recipes[:1]), output=path)
     olss_tables.make_setting.cache_clear()
     real, computed = olss_tables.refined, []
 
@@ -295,10 +296,10 @@ def test_a_stopped_run_goes_on_where_it_stood(tmp_path, monkeypatch):
         return real(setting, recipe, *rest)
 
     monkeypatch.setattr(olss_tables, "refined", counted)
-    rows = olss_tables.run(config("leduc221", recipes=recipes, output=path))
+    rows = olss_tables.run(config("leduc221", recipes=recipes), output=path)
     assert computed == ["maxmargin"]
-    assert rows[0]["after"] == pytest.approx(done[0]["after"])
-    stored = output.read_rows(tmp_path / "rows.csv")
+    assert rows[0] == done[0]
+    stored = read_rows(tmp_path / "rows.csv")
     assert [row["recipe"] for row in stored] == list(recipes)
     assert all(row["open_spiel_version"] and row["seconds"] > 0.0 for row in stored)
 
@@ -386,8 +387,8 @@ def test_curves_are_written_as_csv_and_png(tmp_path):
         for recipe in ("olss-1", "maxmargin")
         for steps in (1, 3)
     ]
-    lines = olss_report.write_curve(rows, f"{tmp_path}/rows.json")
-    curve = output.read_rows(tmp_path / "rows_curve.csv")
+    lines = olss_report.write_curve(rows, f"{tmp_path}/rows.jsonl")
+    curve = read_rows(tmp_path / "rows_curve.csv")
     assert [(row["recipe"], row["iterations"], row["seeds"]) for row in curve] == [
         ("olss-1", 1, 2),
         ("olss-1", 3, 2),
@@ -419,7 +420,7 @@ def test_the_binary_draws_a_curve(tmp_path):
         f"--output={tmp_path}/rows.csv",
     )
     assert done.returncode == 0, done.stderr
-    curve = output.read_rows(tmp_path / "rows_curve.csv")
+    curve = read_rows(tmp_path / "rows_curve.csv")
     assert [row["iterations"] for row in curve] == [1, 3, 10, 20]
     assert (tmp_path / "rows_curve.png").exists()
     assert "20% below the blueprint, maxmargin" in done.stdout

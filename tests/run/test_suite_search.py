@@ -17,6 +17,7 @@ def test_rows_say_speed_memory_and_where_the_time_goes():
     ]
     for row in rows:
         assert {"suite", "game", "contender", "seconds", "ratio"} <= row.keys()
+        assert row.keys() <= set(suite.COLUMNS)
     search = rows[0]
     assert search["nodes"] > 300
     assert search["bytes_per_node"] > 50

@@ -18,6 +18,7 @@ def test_refinement_is_compared_with_the_same_solves():
         suite._PLAIN,
     ]
     assert all({"suite", "game", "contender", "seconds", "ratio"} <= row.keys() for row in rows)
+    assert all(row.keys() <= set(suite.COLUMNS) for row in rows)
     assert all(row["value_error"] < 1e-7 for row in rows if "value_error" in row)
     assert rows[0]["after"] == pytest.approx(rows[-1]["after"], abs=1e-6)
 
@@ -39,3 +40,4 @@ def test_regions_do_not_grow_with_the_game():
     rows = list(suite._growth_rows(suite.Effort((), (60, 600), solves=3)))
     assert len({(row["contender"], row["region_nodes"]) for row in rows}) == 3
     assert {row["nodes"] for row in rows} == {421, 4201}
+    assert all(row.keys() <= set(suite.COLUMNS) for row in rows)

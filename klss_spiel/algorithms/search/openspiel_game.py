@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import inspect
 from collections.abc import Hashable, Sequence
@@ -14,6 +13,15 @@ from typing import Any, cast
 import numpy as np
 
 from klss_spiel.arrays import FloatArray
+from klss_spiel.evaluators import (
+    STATES,
+    Evaluator,
+    largest_payoff,
+    make_evaluator,
+    payoff_offset,
+)
+from klss_spiel.evaluators import rollout_evaluator as rollout_evaluator
+from klss_spiel.evaluators import zero_evaluator as zero_evaluator
 from klss_spiel.openspiel import check_supported, load_game, turn_based
 from klss_spiel.search_game import (
     Belief,
@@ -24,64 +32,13 @@ from klss_spiel.search_game import (
     RootPositions,
     SearchGame,
 )
+from klss_spiel.specification import Specification
 from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL
-
-
-def zero_evaluator(positions: Positions) -> FloatArray:
-    """Every unfinished game is even: the lowest rung of evaluators."""
-    return np.zeros(len(positions))
-
-
-@dataclasses.dataclass(frozen=True)
-class RolloutEvaluator:
-    """Mean payoff of playing OpenSpiel states to the end at random.
-
-    Attributes:
-      rollouts: games per position.
-      seed: a position's value depends on this and on its history, not on what else
-        was evaluated before.
-      scale: largest payoff; the game's own largest utility if None.
-    """
-
-    rollouts: int = 1
-    seed: int = 0
-    scale: float | None = None
-
-    def __call__(self, positions: Positions) -> FloatArray:
-        """[n] values of states ([n])."""
-        values = np.empty(len(positions))
-        for i, state in enumerate(positions):
-            game = state.get_game()
-            largest = self.scale or _largest_utility(game)
-            rng = np.random.default_rng([self.seed, *(a % 2**32 for a in state.history())])
-            total = sum(_play_out(state.clone(), rng) for _ in range(self.rollouts))
-            values[i] = np.clip((total / self.rollouts - _offset(game)) / largest, -1.0, 1.0)
-        return values
-
-
-def rollout_evaluator(
-    rollouts: int = 1, seed: int = 0, scale: float | None = None
-) -> LeafEvaluator:
-    """A `RolloutEvaluator`."""
-    return RolloutEvaluator(rollouts, seed, scale)
-
-
-def _play_out(state: Any, rng: np.random.Generator) -> float:
-    """Player 0's payoff after random play from a state, which is spent."""
-    while not state.is_terminal():
-        if state.is_chance_node():
-            actions, weights = zip(*state.chance_outcomes(), strict=True)
-            action = actions[rng.choice(len(actions), p=np.array(weights))]
-        else:
-            legal = state.legal_actions()
-            action = legal[rng.integers(len(legal))]
-        state.apply_action(action)
-    return float(state.returns()[0])
 
 
 def search_game(
     game: Any,
-    evaluator: LeafEvaluator | None = None,
+    evaluator: LeafEvaluator | str | Specification | None = None,
     belief_limit: int | None = None,
     sample_belief: bool | None = None,
 ) -> SearchGame:
@@ -89,8 +46,8 @@ def search_game(
 
     Args:
       game: a `pyspiel.Game` or a game string.
-      evaluator: values of unfinished positions; None for the game's own, which is
-        zero unless the game brings a better one.
+      evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
+        None for the game's own, which is zero unless the game brings a better one.
       belief_limit: most positions a belief may hold; None for the default.
       sample_belief: past the limit go on with a sample instead of raising an error; None
         for the default: games searched through their states raise it.
@@ -101,13 +58,16 @@ def search_game(
     """
     if isinstance(game, str):
         game = load_game(game)
+    if isinstance(evaluator, str | Specification):
+        evaluator = make_evaluator(game, evaluator)
     if evaluator is not None and not callable(evaluator):
         raise TypeError(f"expected an evaluator that can be called, got {evaluator!r}")
     beliefs: dict[str, Any] = {"belief_limit": belief_limit, "sample_belief": sample_belief}
     beliefs = {name: value for name, value in beliefs.items() if value is not None}
-    if not hasattr(game, "search_game"):
-        return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
-    searched = game.search_game(evaluator)
+    through_states = isinstance(evaluator, Evaluator) and evaluator.positions == STATES
+    searched = None
+    if not through_states and hasattr(game, "search_game"):
+        searched = game.search_game(evaluator)
     if searched is None:
         return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
     if not isinstance(searched, SearchGame):
@@ -152,8 +112,8 @@ class OpenSpielSearchGame:
         self._evaluator = evaluator
         self._belief_limit = belief_limit
         self._sample_belief = sample_belief
-        self.utility_offset = _offset(self.game)
-        self.utility_scale = _largest_utility(self.game)
+        self.utility_offset = payoff_offset(self.game)
+        self.utility_scale = largest_payoff(self.game)
         self._told: dict[int, str] = {}
         self._decisions: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
 
@@ -275,15 +235,3 @@ def _array_of(states: list[Any]) -> Positions:
     positions = np.empty(len(states), dtype=object)
     positions[:] = states
     return positions
-
-
-def _offset(game: Any) -> float:
-    total = game.utility_sum()
-    return 0.0 if total is None else 0.5 * float(total)
-
-
-def _largest_utility(game: Any) -> float:
-    """The largest distance of a payoff from an even game; 1 if the game has none."""
-    offset = _offset(game)
-    largest = max(game.max_utility() - offset, offset - game.min_utility())
-    return float(largest) if largest > 0.0 else 1.0

@@ -8,18 +8,15 @@ equilibrium yields one (theorem 9).
 
 from __future__ import annotations
 
+from klss_spiel.best_response import form_of_policy
 from klss_spiel.linear_program import LinearSolver, TieBreak
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
-from klss_spiel.tree import PLAYERS, GameTree
+from klss_spiel.sequence_form import SequenceForm
+from klss_spiel.tree import PLAYERS
 
 
 def affine_equilibrium_gap(
-    tree: GameTree,
-    policy: BehaviorPolicy,
-    player: int = 0,
-    *,
-    form: SequenceForm | None = None,
+    policy: BehaviorPolicy, player: int = 0, *, form: SequenceForm | None = None
 ) -> float:
     """How far a strategy is from a best response to every equilibrium of the opponent.
 
@@ -29,16 +26,13 @@ def affine_equilibrium_gap(
     does best against the strategy is found as a second objective.
 
     Args:
-      tree: the game.
       policy: strategies of both players; only `player`'s counts.
       player: whose strategy is judged.
-      form: the sequence form of `tree`, if it is at hand.
+      form: the sequence form of the policy's game, if it is at hand.
     """
-    if policy.tree is not tree:
-        raise ValueError(f"expected a policy of the tree of {tree.name}, got one of another tree")
     if player not in PLAYERS:
         raise ValueError(f"expected player 0 or 1, got {player}")
-    form = form or sequence_form_from_tree(tree)
+    form = form_of_policy(policy, form)
     opponent = 1 - player
     payoff = form.gradient(opponent, policy.realization_plans[player])
     worst = LinearSolver().solve(form, opponent, tie_break=TieBreak(plan_weights=payoff))

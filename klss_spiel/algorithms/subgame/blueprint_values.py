@@ -18,7 +18,7 @@ import numpy as np
 
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray, ranges, sum_at
-from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.policy import BehaviorPolicy, check_same_game
 from klss_spiel.tree import NO_INFOSET, NO_PARENT, GameTree
 
 
@@ -61,11 +61,7 @@ class BlueprintValues:
     """
 
     def __init__(self, index: RegionIndex, blueprint: BehaviorPolicy) -> None:
-        if blueprint.tree is not index.tree:
-            raise ValueError(
-                f"expected a blueprint of the tree of {index.tree.name}, got one of another tree "
-                f"({blueprint.tree.name})"
-            )
+        check_same_game(index.tree, blueprint.tree, "the blueprint is of another game")
         tree, me, other = index.tree, index.player, index.opponent
         self.index = index
         self.behavior = blueprint.probabilities[me].copy()

@@ -9,11 +9,10 @@ import numpy.typing as npt
 import pyspiel
 
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
-from klss_spiel.algorithms.subgame.refine import Plan, Refiner
+from klss_spiel.algorithms.subgame.refine import Refiner, Schedule
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, SubgameSolver
-from klss_spiel.arrays import FloatArray
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.tree import NO_INFOSET, GameTree
+from klss_spiel.tree import NO_INFOSET
 
 
 class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
@@ -21,27 +20,25 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
 
     At each of its turns the bot solves at its current infoset, starting from what
     it solved before on the way there: the strategy it plays is the one that
-    `refine(tree, blueprint, recipe, where=where)` returns, found at the visited infosets
+    `refine(blueprint, recipe, where=where)` returns, found at the visited infosets
     only. It sees nothing but its own information states. Mutable: solutions
     are kept, so that a situation met again costs nothing.
     """
 
     def __init__(
         self,
-        tree: GameTree,
         blueprint: BehaviorPolicy,
-        recipe: SubgameRecipe,
+        recipe: SubgameRecipe | str,
         player: int,
         rng: np.random.Generator,
         *,
         solver: SubgameSolver | None = None,
-        lower_bounds: FloatArray | None = None,
+        lower_bounds: npt.ArrayLike | None = None,
         where: npt.ArrayLike | None = None,
     ) -> None:
         """Makes a bot for one seat.
 
         Args:
-          tree: the game.
           blueprint: strategies of both players.
           recipe: the method.
           player: the bot's seat.
@@ -56,11 +53,10 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
         self._rng = rng
         self._where = None if where is None else set(np.asarray(where).tolist())
         self._refiner = Refiner(
-            tree,
             blueprint,
             recipe,
             player,
-            Plan.NESTED,
+            Schedule.NESTED,
             solver or LinearProgramming(),
             lower_bounds,
         )

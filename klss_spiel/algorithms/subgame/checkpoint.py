@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from klss_spiel.arrays import FloatArray
+from klss_spiel.npz_files import BrokenFileError, load_arrays
 
 _SECONDS_BETWEEN_SAVES = 10.0
 
@@ -26,14 +27,20 @@ class Checkpoint:
         self.solutions: dict[int, FloatArray] = {}
         if not os.path.exists(self._path):
             return
-        with np.load(self._path, allow_pickle=False) as data:
-            if str(data["key"]) != self._key:
-                raise ValueError(
-                    f"{self._path} holds another refinement (game, blueprint, method, infosets, "
-                    "solver or bounds differ); remove it or choose another file"
-                )
-            parts = np.split(data["behaviors"], np.cumsum(data["lengths"])[:-1])
-            self.solutions = dict(zip(data["infosets"].tolist(), parts, strict=False))
+        data = load_arrays(
+            self._path, ("key", "infosets", "lengths", "behaviors"), "a refinement's solves"
+        )
+        if str(data["key"]) != self._key:
+            raise ValueError(
+                f"{self._path} holds another refinement (game, blueprint, method, infosets, "
+                "solver or bounds differ); remove it or choose another file"
+            )
+        if len(data["infosets"]) != len(data["lengths"]) or len(data["behaviors"]) != int(
+            data["lengths"].sum()
+        ):
+            raise BrokenFileError(f"{self._path} holds solves of other lengths than it says")
+        parts = np.split(data["behaviors"], np.cumsum(data["lengths"])[:-1])
+        self.solutions = dict(zip(data["infosets"].tolist(), parts, strict=False))
 
     def save_now_and_then(self, solutions: dict[int, FloatArray]) -> None:
         """Saves unless it was done a moment ago."""

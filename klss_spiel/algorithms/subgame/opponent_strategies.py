@@ -18,7 +18,7 @@ from klss_spiel.algorithms.subgame.gadgets import MarginGame
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
 from klss_spiel.arrays import FloatArray, sum_at
-from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.policy import BehaviorPolicy, check_same_game
 from klss_spiel.sequence_form import treeplex_from_tree
 from klss_spiel.tree import EMPTY_SEQUENCE, TERMINAL
 
@@ -32,11 +32,7 @@ def strategy_plans(
     if recipe.opponent_strategies is None:
         return values.opponent_plan[np.newaxis]
     for policy in recipe.opponent_strategies:
-        if policy.tree is not index.tree:
-            raise ValueError(
-                f"expected opponent strategies of the tree of {index.tree.name}, got one of "
-                f"another tree ({policy.tree.name})"
-            )
+        check_same_game(index.tree, policy.tree, "an opponent strategy is of another game")
     opponent = index.opponent
     return np.stack([p.realization_plans[opponent] for p in recipe.opponent_strategies])
 

@@ -153,7 +153,7 @@ class Cfr:
             raise ValueError("subgames do not grow: expected a budget of iterations or seconds")
         joint, numbers = join_forms([subgame.form for subgame in subgames])
         padded = pad_form(joint)
-        chunk = _CHUNK if budget.seconds is not None else budget.iterations
+        chunk = budget.iterations if budget.reproducible else _CHUNK
         clock, solution = budget.start(), None
         while solution is None or not clock.exhausted:
             assert chunk is not None

@@ -33,7 +33,6 @@ kept what the player does after own moves that the blueprint never makes.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -51,13 +50,19 @@ from klss_spiel.algorithms.subgame.opponent_strategies import (
     root_masses,
     strategy_plans,
 )
-from klss_spiel.algorithms.subgame.recipes import Gadget, Margin, RootWeights, SubgameRecipe
+from klss_spiel.algorithms.subgame.recipes import (
+    Gadget,
+    Margin,
+    RootWeights,
+    SubgameRecipe,
+    recipe_from,
+)
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
 from klss_spiel.algorithms.subgame.transpositions import transposed_roots
 from klss_spiel.arrays import BoolArray, FloatArray
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import SequenceForm
-from klss_spiel.tree import EMPTY_SEQUENCE, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,11 +109,6 @@ class Subgame:
         """Whether the blueprint never comes here, so that nothing is to be solved."""
         return self.game.num_roots == 0
 
-    @functools.cached_property
-    def blueprint_margins(self) -> FloatArray:
-        """[R] margins with the blueprint put back: zero but for rounding and gifts."""
-        return self.margins(self.blueprint)
-
     def margins(self, behavior: FloatArray) -> FloatArray:
         """[R] margins of the roots when the player plays `behavior` ([S of the region])."""
         return self.game.margins(self.region.treeplex.realization_plan(behavior))
@@ -149,8 +149,12 @@ class SubgameBuilder:
       values: the blueprint's tables. A nested refinement changes them between builds.
     """
 
-    def __init__(self, tree: GameTree, blueprint: BehaviorPolicy, player: int = 0) -> None:
-        self.index = RegionIndex(tree, player)
+    def __init__(self, blueprint: BehaviorPolicy, player: int = 0) -> None:
+        if not isinstance(blueprint, BehaviorPolicy):
+            raise ValueError(
+                f"expected a BehaviorPolicy as the blueprint, got {type(blueprint).__name__}"
+            )
+        self.index = RegionIndex(blueprint.tree, player)
         self.values = BlueprintValues(self.index, blueprint)
 
     def build(
@@ -259,10 +263,9 @@ class SubgameBuilder:
 
 
 def build_subgame(
-    tree: GameTree,
     blueprint: BehaviorPolicy,
     infoset: int | str,
-    recipe: SubgameRecipe,
+    recipe: SubgameRecipe | str,
     player: int = 0,
 ) -> Subgame:
     """The subgame of one method at one infoset.
@@ -270,20 +273,20 @@ def build_subgame(
     For many subgames of one blueprint make a `SubgameBuilder` once.
 
     Args:
-      tree: the game.
       blueprint: strategies of both players. The opponent's matters only to UNSAFE,
         to OLSS and to `RootWeights.OPPONENT`.
       infoset: an infoset of the player, or the information state string of one at
         which he moves.
-      recipe: the method.
+      recipe: the method: a value of `recipes`, or its name, such as "1-klss".
       player: whose strategy is refined.
     """
+    builder = SubgameBuilder(blueprint, player)
     if isinstance(infoset, str):
-        labels = tree.infosets[player].index_of_label
+        labels = blueprint.tree.infosets[player].index_of_label
         if infoset not in labels:
-            raise ValueError(f"player {player} of {tree.name} has no infoset {infoset!r}")
+            raise ValueError(f"player {player} of {blueprint.tree.name} has no infoset {infoset!r}")
         infoset = labels[infoset]
-    return SubgameBuilder(tree, blueprint, player).build(infoset, recipe)
+    return builder.build(infoset, recipe_from(recipe))
 
 
 def gifts_on_the_way(values: BlueprintValues, region: Region) -> FloatArray:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
-from klss_spiel.arrays import BoolArray, ranges
+from klss_spiel.arrays import BoolArray, number_by_appearance, ranges
 
 
 def transposed_roots(
@@ -50,11 +50,7 @@ def _signature(index: RegionIndex, top: int) -> bytes:
         first = tree.first_child[levels[-1]]
         levels.append(ranges(first, first + tree.num_children[levels[-1]]))
     nodes = np.concatenate(levels)
-    # The opponent's infosets, numbered in order of appearance.
-    _, appears, infoset = np.unique(
-        tree.infoset[index.opponent, nodes], return_index=True, return_inverse=True
-    )
-    rank = np.argsort(np.argsort(appears))
+    infoset, _ = number_by_appearance(tree.infoset[index.opponent, nodes])
     action = tree.action[nodes].copy()
     chance = tree.chance[nodes].copy()
     action[0], chance[0] = 0, 1.0  # How the top was reached does not matter.
@@ -67,6 +63,6 @@ def _signature(index: RegionIndex, top: int) -> bytes:
             chance,
             tree.utility[nodes],
             tree.infoset[index.player, nodes],
-            rank[infoset].astype(np.int64),
+            infoset,
         )
     )

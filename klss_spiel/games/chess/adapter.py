@@ -1,6 +1,6 @@
 """States and observers that dark chess and Kriegspiel share: thin OpenSpiel adapters.
 
-Player 0 is White. All rules live in the `chess_play.Moment` a state holds.
+Player 0 is White. All rules live in the `play.Moment` a state holds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyspiel
 
 from klss_spiel.games import registration
-from klss_spiel.games.chess import boards, play, rules
+from klss_spiel.games.chess import boards, play, public_boards, rules
 
 PARAMETERS: Final[Mapping[str, Any]] = {
-    "board": "standard",
+    "board": play.DEFAULT_BOARD,
     "fen": "",
     "horizon": play.NO_HORIZON,
     "players": 2,
@@ -78,6 +78,14 @@ class ChessGame(registration.RegisteredGame):
     def new_initial_state(self) -> ChessState:
         """Returns the state at the start of the game."""
         return ChessState(self)
+
+    def public_partition(self, tree: Any, nodes: Any = None) -> Any:
+        """[N] labels of public states; see `public_boards.public_partition`."""
+        return public_boards.public_partition(self.first, tree, nodes)
+
+    def public_planes(self, tree: Any, nodes: Any) -> Any:
+        """[nodes, F, ...] public tensors; see `public_boards.public_planes`."""
+        return public_boards.public_planes(self.first, tree, nodes)
 
     def make_py_observer(
         self,

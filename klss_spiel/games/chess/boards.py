@@ -45,6 +45,11 @@ def piece_letter(code: int) -> str:
     return _LETTERS[code]
 
 
+def piece_code(mark: str) -> int:
+    """Piece code of a FEN letter; EMPTY for any other mark."""
+    return _CODES.get(mark, rules.EMPTY)
+
+
 def square_name(square: int, width: int) -> str:
     """Name such as "e4"."""
     return f"{_FILES[square % width]}{square // width + 1}"
@@ -207,6 +212,14 @@ def placement_of(squares: bytes, width: int) -> str:
 def castling_letters(castling: int) -> str:
     """Castling field of a FEN."""
     return "".join(letter for letter, right in _RIGHTS.items() if castling & right) or "-"
+
+
+def castling_rights(letters: str) -> int:
+    """Rights of the castling field of a FEN."""
+    rights = rules.NO_CASTLING
+    for letter in letters.replace("-", ""):
+        rights |= _RIGHTS[letter]
+    return rights
 
 
 def fen_of(position: rules.Position) -> str:

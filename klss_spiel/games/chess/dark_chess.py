@@ -9,7 +9,7 @@ does the `horizon`; nothing announces them beforehand.
 
 Parameters:
     board: name of a starting position in `boards.BOARDS`.
-    fen: a starting position of any size, instead of `board`.
+    fen: a starting position of any size, instead of a `board`.
     horizon: plies after which the game is drawn; 0 for none.
     rules: a name in `dark_chess_play.RULES`.
 
@@ -21,18 +21,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from klss_spiel.evaluators import STATES, Evaluator, make_evaluator
 from klss_spiel.games import registration
-from klss_spiel.games.chess import adapter as chess_adapter
-from klss_spiel.games.chess import boards, play
+from klss_spiel.games.chess import adapter, boards, play
 from klss_spiel.games.chess.dark_chess_play import RULES, DarkChessSetup
+from klss_spiel.games.chess.evaluators import DEFAULT
+from klss_spiel.search_game import LeafEvaluator, SearchGame
+from klss_spiel.specification import Specification
 
 if TYPE_CHECKING:
-    from klss_spiel.games.chess.packed.tree import TreeArrays
+    from klss_spiel.progress import Progress
+    from klss_spiel.tree import GameTree
 
 _SHORT_NAME: Final = "python_dark_chess"
 _LONG_NAME: Final = "Dark chess (Fog of War) on any board; White is player 0"
 _PARAMETERS: Final = {"rules": "paper"}
-_GAME_TYPE = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS)
+_GAME_TYPE = adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS)
 
 
 def setup_from_parameters(parameters: Mapping[str, Any]) -> DarkChessSetup:
@@ -51,29 +55,42 @@ def setup_from_parameters(parameters: Mapping[str, Any]) -> DarkChessSetup:
     return setup
 
 
-class DarkChessGame(chess_adapter.ChessGame):
+class DarkChessGame(adapter.ChessGame):
     """Dark chess from one starting position."""
 
     def __init__(self, params: Mapping[str, Any] | None = None):
         parameters = registration.complete_parameters(_GAME_TYPE, params)
         setup = self._dark_chess_setup = setup_from_parameters(parameters)
-        description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
+        description = adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
         super().__init__(description, setup, parameters)
 
-    def tree_arrays(self, max_nodes: int) -> TreeArrays:
+    def game_tree(self, max_nodes: int, progress: Progress | None = None) -> GameTree:
         """The whole game tree, enumerated by compiled code; see `packed.tree`."""
-        from klss_spiel.games.chess.packed import tree as chess_tree
+        from klss_spiel.games.chess.packed import tree
 
-        return chess_tree.tree_arrays(self._dark_chess_setup, max_nodes)
+        return tree.game_tree(self._dark_chess_setup, str(self), max_nodes, progress)
 
-    def search_game(self, evaluator: Any = None) -> Any:
+    def search_game(
+        self, evaluator: LeafEvaluator | str | Specification | None = None
+    ) -> SearchGame | None:
         """The game as a search sees it, on packed positions; see `packed.search_game`.
 
-        None for rules by which only the states themselves can be searched.
-        """
-        from klss_spiel.games.chess.packed import search_game as chess_search
+        Args:
+            evaluator: White's utility at such positions, or a name
+                (`klss_spiel.evaluators`); `evaluators.DEFAULT` unless given.
 
-        return chess_search.make(self._dark_chess_setup, evaluator)
+        Returns:
+            None for rules by which only the states themselves can be searched.
+        """
+        from klss_spiel.games.chess.packed.search_game import DarkChess
+
+        if not self._dark_chess_setup.variant.observe_every_ply:
+            return None
+        if evaluator is None or isinstance(evaluator, str | Specification):
+            evaluator = make_evaluator(self, evaluator or DEFAULT)
+        if isinstance(evaluator, Evaluator) and evaluator.positions == STATES:
+            return None
+        return DarkChess(self._dark_chess_setup, evaluator)
 
 
 registration.register(_GAME_TYPE, DarkChessGame)

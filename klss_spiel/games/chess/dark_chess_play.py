@@ -6,8 +6,8 @@ import dataclasses
 import functools
 from typing import Any, Final, NamedTuple
 
-from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import observation, rules
+from klss_spiel.games.chess.actions import ActionTable, action_table
 from klss_spiel.games.chess.play import (
     DRAW,
     NO_ACTION,
@@ -51,7 +51,7 @@ RULES: Final = {
 
 @functools.lru_cache(maxsize=1 << 16)
 def _legal_actions(position: rules.Position, queen_only: bool) -> tuple[int, ...]:
-    numbers = chess_actions.action_table(position.width, position.height).numbers
+    numbers = action_table(position.width, position.height).numbers
     moves = rules.pseudo_legal_moves(position)
     if queen_only:
         moves = [m for m in moves if m.promotion in (rules.NO_PROMOTION, rules.QUEEN)]
@@ -73,9 +73,9 @@ class DarkChessSetup:
     variant: DarkChessRules = RULES["paper"]
 
     @property
-    def table(self) -> chess_actions.ActionTable:
+    def table(self) -> ActionTable:
         """The numbering of actions."""
-        return chess_actions.action_table(self.start.width, self.start.height)
+        return action_table(self.start.width, self.start.height)
 
     @property
     def remembered_plies(self) -> int:
@@ -111,7 +111,7 @@ class DarkChessSetup:
 
 
 class DarkChessMoment(NamedTuple):
-    """One point of a game; implements `chess_play.Moment`.
+    """One point of a game; implements `play.Moment`.
 
     Attributes:
         setup: the game.
@@ -152,7 +152,7 @@ class DarkChessMoment(NamedTuple):
         told[mover] += f" {table.names[action]}"
         for player in (rules.WHITE, rules.BLACK):
             if setup.variant.observe_every_ply or player != mover or ending:
-                told[player] += f" {observation.fog_text(course.position, player)}{ending}"
+                told[player] += f" {observation.told_text(course.position, player)}{ending}"
         return DarkChessMoment(setup, course, (told[0], told[1]), outcome, self, action)
 
     def view(self, player: int) -> tuple[rules.Position, int]:

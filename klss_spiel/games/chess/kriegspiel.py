@@ -9,7 +9,7 @@ nobody can mate, and the `horizon` draw.
 
 Parameters:
     board: name of a starting position in `boards.BOARDS`.
-    fen: a starting position of any size, instead of `board`.
+    fen: a starting position of any size, instead of a `board`.
     horizon: plies after which the game is drawn; 0 for none.
     count_tries: whether illegal tries count towards the horizon.
     announce_tries: whether the other player hears of an illegal try.
@@ -28,8 +28,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from klss_spiel.games import registration
-from klss_spiel.games.chess import adapter as chess_adapter
-from klss_spiel.games.chess import boards, play, rules
+from klss_spiel.games.chess import adapter, boards, play, rules
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.games.chess.kriegspiel_umpire import AreThereAny
 
@@ -41,7 +40,7 @@ _PARAMETERS: Final = {
     "count_tries": False,
     "tries": Tries.ALL.value,
 }
-_GAME_TYPE = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS)
+_GAME_TYPE = adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS)
 _Choice = TypeVar("_Choice", bound=enum.Enum)
 
 
@@ -73,13 +72,13 @@ def setup_from_parameters(parameters: Mapping[str, Any]) -> KriegspielSetup:
     return setup
 
 
-class KriegspielGame(chess_adapter.ChessGame):
+class KriegspielGame(adapter.ChessGame):
     """Kriegspiel from one starting position."""
 
     def __init__(self, params: Mapping[str, Any] | None = None):
         parameters = registration.complete_parameters(_GAME_TYPE, params)
         setup = setup_from_parameters(parameters)
-        description = chess_adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
+        description = adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
         super().__init__(description, setup, parameters)
 
 

@@ -8,9 +8,9 @@ import functools
 import itertools
 from typing import Any, Final, NamedTuple
 
-from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import kriegspiel_umpire as umpire
 from klss_spiel.games.chess import observation, rules
+from klss_spiel.games.chess.actions import ActionTable, action_table
 from klss_spiel.games.chess.play import (
     DRAW,
     NO_ACTION,
@@ -77,9 +77,9 @@ class KriegspielSetup:
         return KriegspielSetup, tuple(fields[:-2])  # without what is remembered
 
     @property
-    def table(self) -> chess_actions.ActionTable:
+    def table(self) -> ActionTable:
         """The numbering of actions."""
-        return chess_actions.action_table(self.start.width, self.start.height)
+        return action_table(self.start.width, self.start.height)
 
     @property
     def remembered_plies(self) -> int:
@@ -112,12 +112,12 @@ class KriegspielSetup:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _all_tries(position: rules.Position) -> tuple[int, ...]:
-    numbers = chess_actions.action_table(position.width, position.height).numbers
+    numbers = action_table(position.width, position.height).numbers
     return tuple(sorted(numbers[move] for move in umpire.all_tries(position)))
 
 
 class KriegspielMoment(NamedTuple):
-    """One point of a game; implements `chess_play.Moment`.
+    """One point of a game; implements `play.Moment`.
 
     Attributes:
         setup: the game.

@@ -17,6 +17,8 @@ from klss_spiel.games.chess import boards, rules
 
 UNSEEN: Final = "?"
 VACANT: Final = "."
+NO_SQUARE: Final = "-"
+EN_PASSANT_MARK: Final = "ep:"
 
 # Planes of a view: 6 kinds of White, 6 kinds of Black, then these.
 _PIECE_CODES: Final = tuple(
@@ -68,6 +70,17 @@ def fog_text(position: rules.Position, colour: int) -> str:
     return board_text(position, rules.visible_squares(position, colour))
 
 
+def told_text(position: rules.Position, colour: int) -> str:
+    """What a player of dark chess is told after a ply: the view, and the en-passant right.
+
+    The right is told, as in "../.. ep:d6", only to the player who can use it now, so
+    that it says no more than the own legal actions do. It does not follow from the view.
+    """
+    right = own_en_passant_text(position, colour)
+    view = fog_text(position, colour)
+    return view if right == NO_SQUARE else f"{view} {EN_PASSANT_MARK}{right}"
+
+
 def own_text(position: rules.Position, colour: int) -> str:
     """The board as a player of Kriegspiel sees it: the own pieces."""
     return board_text(position, own_squares(position, colour))
@@ -81,7 +94,7 @@ def own_castling_text(position: rules.Position, colour: int) -> str:
 def own_en_passant_text(position: rules.Position, colour: int) -> str:
     """Square the player can capture onto en passant, as in a FEN (ZS21, appendix B.1)."""
     if position.en_passant is None or position.side != colour:
-        return "-"
+        return NO_SQUARE
     return boards.square_name(position.en_passant, position.width)
 
 

@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import boards, rules
+from klss_spiel.games.chess.actions import ActionTable
 
+DEFAULT_BOARD: Final = "standard"
 NO_HORIZON: Final = 0
 NO_ACTION: Final = -1
 
@@ -63,7 +64,7 @@ class Setup(Protocol):
     """A game before its first move."""
 
     @property
-    def table(self) -> chess_actions.ActionTable:
+    def table(self) -> ActionTable:
         """The numbering of actions."""
 
     @property
@@ -175,8 +176,14 @@ def longest_course(position: rules.Position) -> int:
 
 
 def start_from_parameters(parameters: Mapping[str, Any]) -> rules.Position:
-    """Starting position named by the parameters `fen` or, if that is empty, `board`."""
+    """Starting position named by the parameters `fen` or, if that is empty, `board`.
+
+    A complete set of parameters has a board even if the user gave none, so that the
+    default beside a FEN means nothing; any other board beside one is refused.
+    """
     fen, board = str(parameters["fen"]), str(parameters["board"])
+    if fen and board != DEFAULT_BOARD:
+        raise ValueError(f"expected fen or board, got both: fen={fen!r}, board={board!r}")
     return boards.position_from_fen(fen) if fen else boards.position_of(board)
 
 

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray, IntArray, first_places, number_by_appearance
 from klss_spiel.games.poker.leduc_family import (
     CARDS,
     MOST_CARDS_WITHOUT_SUITS,
@@ -29,7 +29,8 @@ from klss_spiel.games.poker.leduc_family import (
     public_tree,
 )
 from klss_spiel.openspiel import tree_from_game
-from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, PLAYERS, TERMINAL, GameTree, assemble_tree
+from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, PLAYERS, TERMINAL, GameTree
+from klss_spiel.tree_builder import assemble_tree
 from klss_spiel.tree_checks import check_tree
 
 
@@ -236,15 +237,12 @@ def _infosets(
     """
     hand = deals.hand[player, nodes.deal]
     key = (hand * (nodes.board.max() + 1) + nodes.board) * len(public) + nodes.public
-    found, first, number = np.unique(key, return_index=True, return_inverse=True)
-    appearance = np.argsort(first)
-    rank = np.empty(len(found), dtype=np.int32)
-    rank[appearance] = np.arange(1, len(found) + 1)
+    number, _ = number_by_appearance(key)
     labels = [""]
-    for at in first[appearance].tolist():
+    for at in first_places(number).tolist():
         here = public[nodes.public[at]]
         own = " ".join(str(card) for card in deals.hands[hand[at]])
         board = f"[board: {nodes.board[at]}]" if here.has_board else ""
         text = f"[player: {player}][hand: {own}]{board}[betting: {here.history}]"
         labels.append(text if here.player == player else "")
-    return np.concatenate([[0], rank[number]]).astype(np.int32), tuple(labels)
+    return np.concatenate([[0], 1 + number]).astype(np.int32), tuple(labels)

@@ -29,10 +29,19 @@ _GAME_TYPE = signal_game_type(
 )
 
 
+# The tree has 7 n + 1 nodes, and the rules are tables in memory.
+MAX_PENNIES = 1_000_000
+
+
+def check_number_of_pennies(n: int) -> None:
+    """Raises ValueError unless there are between 1 and MAX_PENNIES pennies."""
+    if not 1 <= n <= MAX_PENNIES:
+        raise ValueError(f"expected 1 <= n <= {MAX_PENNIES} pennies, got n={n}")
+
+
 def n_matching_pennies_rules(n: int, variant: str = APPENDIX) -> SignalRules:
     """Returns the rules of `n`-matching pennies in one of the two variants."""
-    if n < 1:
-        raise ValueError(f"expected n >= 1 pennies, got n={n}")
+    check_number_of_pennies(n)
     numbers = range(1, n + 1)
     if variant == APPENDIX:
         signals = [(str((number + 1) // 2), str(number // 2)) for number in numbers]

@@ -15,7 +15,10 @@ from typing import Any
 
 from klss_spiel.games.registration import complete_parameters, register
 from klss_spiel.games.signal.game import SignalGame, SignalRules, signal_game_type, uniform_rules
-from klss_spiel.games.signal.n_matching_pennies import n_matching_pennies_rules
+from klss_spiel.games.signal.n_matching_pennies import (
+    check_number_of_pennies,
+    n_matching_pennies_rules,
+)
 
 _HIDDEN_PENNIES_TYPE = signal_game_type("python_hidden_pennies", "Python Hidden Pennies", n=100)
 _KLSS_EXAMPLE_TYPE = signal_game_type("python_klss_example", "Python KLSS Example")
@@ -34,8 +37,7 @@ def hidden_pennies_rules(n: int) -> SignalRules:
     it exploitable a lot: ZS21 Proposition 3 (heads with 1/2 + 2/n) and OLSS
     Figure 1 (n = 100, heads with 0.55).
     """
-    if n < 1:
-        raise ValueError(f"expected n >= 1 pennies, got n={n}")
+    check_number_of_pennies(n)
     return uniform_rules(
         signals=[(str(number), _NOTHING) for number in range(1, n + 1)],
         payoffs=[((-1, 1), (1, -1))] * n,

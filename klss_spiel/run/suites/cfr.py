@@ -22,6 +22,10 @@ from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
 
 SUITE = "cfr"
+COLUMNS = (
+    *("suite", "game", "task", "contender", "seconds", "ratio"),
+    *("nodes", "setup_seconds", "microseconds_per_node", "iterations", "skipped"),
+)
 _ITERATION = "CFR+ iteration"
 
 _GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order={},returns_type=win_loss)"
@@ -59,27 +63,31 @@ _CONTENDERS = (
 )
 
 
-def rows(quick: bool) -> Iterator[dict[str, Any]]:
-    """Measures every game; `quick` leaves out the two largest."""
-    names = list(GAMES)[: _QUICK_GAMES if quick else None]
-    for shown in names:
-        game = turn_based(pyspiel.load_game(GAMES[shown]))
-        start = time.perf_counter()
-        tree = tree_from_game(game)
-        build_seconds = time.perf_counter() - start
-        yield from _iterations(shown, game, tree)
-        yield _row(
-            shown,
-            "build the tree",
-            "klss_spiel",
-            build_seconds,
-            None,
-            nodes=tree.num_nodes,
-            microseconds_per_node=1e6 * build_seconds / tree.num_nodes,
-        )
-        yield from _best_responses(shown, game, tree)
-        if tree.num_nodes <= _MAX_NODES_FOR_TARGET:
-            yield from _to_target(shown, game, tree)
+def parts(quick: bool) -> list[str]:
+    """The games; `quick` leaves out the two largest."""
+    return list(GAMES)[: _QUICK_GAMES if quick else None]
+
+
+def rows(part: str, quick: bool) -> Iterator[dict[str, Any]]:
+    """Measures a game."""
+    del quick  # There are fewer games then, not less effort.
+    game = turn_based(pyspiel.load_game(GAMES[part]))
+    start = time.perf_counter()
+    tree = tree_from_game(game)
+    build_seconds = time.perf_counter() - start
+    yield from _iterations(part, game, tree)
+    yield _row(
+        part,
+        "build the tree",
+        "klss_spiel",
+        build_seconds,
+        None,
+        nodes=tree.num_nodes,
+        microseconds_per_node=1e6 * build_seconds / tree.num_nodes,
+    )
+    yield from _best_responses(part, game, tree)
+    if tree.num_nodes <= _MAX_NODES_FOR_TARGET:
+        yield from _to_target(part, game, tree)
 
 
 def _row(

@@ -33,6 +33,13 @@ from klss_spiel.search_game import SearchGame
 Row = dict[str, Any]
 
 _SUITE: Final = "search"
+_STATES: Final = "states"
+_PACKED: Final = "packed"
+COLUMNS: Final = (
+    *("suite", "game", "implementation", "budget", "task", "contender", "seconds", "ratio"),
+    *("nodes", "infosets", "nodes_per_second", "iterations", "expanding", "evaluating"),
+    *("solving", "bytes_per_node", "iterations_per_second"),
+)
 _OURS: Final = "klss_spiel"
 _REFERENCE: Final = "readable, jax minimisers"
 _PEER: Final = "OpenSpiel ISMCTS"
@@ -67,14 +74,21 @@ _FULL: Final = Effort(
 )
 
 
-def rows(quick: bool) -> Iterator[Row]:
-    """Yields one row per implementation, size, task and contender."""
+def parts(quick: bool) -> list[str]:
+    """The implementations."""
+    del quick
+    return [_STATES, _PACKED]
+
+
+def rows(part: str, quick: bool) -> Iterator[Row]:
+    """Yields one row per size, task and contender of an implementation."""
     effort = _QUICK if quick else _FULL
-    peer = _ismcts_rate(_STATES_GAME, effort.simulations)
-    states = OpenSpielSearchGame(_STATES_GAME)
-    yield from _implementation("states", _STATES_GAME, states, effort.states_nodes, effort, peer)
+    if part == _STATES:
+        peer = _ismcts_rate(_STATES_GAME, effort.simulations)
+        states = OpenSpielSearchGame(_STATES_GAME)
+        return _implementation(part, _STATES_GAME, states, effort.states_nodes, effort, peer)
     packed = search_game(_PACKED_GAME)
-    yield from _implementation("packed", _PACKED_GAME, packed, effort.packed_nodes, effort, None)
+    return _implementation(part, _PACKED_GAME, packed, effort.packed_nodes, effort, None)
 
 
 def _implementation(

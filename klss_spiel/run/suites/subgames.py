@@ -37,8 +37,8 @@ from klss_spiel.tree import (
     TERMINAL,
     GameTree,
     Infosets,
-    TreeBuilder,
 )
+from klss_spiel.tree_builder import TreeBuilder
 
 Row = dict[str, Any]
 
@@ -46,6 +46,11 @@ _SLACK: Final = 1e-9
 _ZERO: Final = 1e-8
 
 _SUITE: Final = "subgames"
+_GROWTH: Final = "growth"
+COLUMNS: Final = (
+    *("suite", "task", "game", "solves", "contender", "seconds", "ratio", "after", "value_error"),
+    *("skipped", "nodes", "region_nodes", "seconds_to_prepare"),
+)
 _OURS: Final = "klss_spiel"
 _PLAIN: Final = "one by one, plain LP"
 _FRESH: Final = "same subgames, fresh HiGHS models"
@@ -76,12 +81,14 @@ _FULL: Final = Effort(
 )
 
 
-def rows(quick: bool) -> Iterator[Row]:
-    """The suite's rows."""
-    effort = _QUICK if quick else _FULL
-    for table in effort.tables:
-        yield from _refine_rows(table)
-    yield from _growth_rows(effort)
+def parts(quick: bool) -> list[str]:
+    """The rows of ZS21's Table 1, and growth."""
+    return [*(_QUICK if quick else _FULL).tables, _GROWTH]
+
+
+def rows(part: str, quick: bool) -> Iterator[Row]:
+    """Measures a part."""
+    return _growth_rows(_QUICK if quick else _FULL) if part == _GROWTH else _refine_rows(part)
 
 
 @dataclasses.dataclass(eq=False)
@@ -107,7 +114,6 @@ def _refine_rows(table: str) -> Iterator[Row]:
     recorder = _Recorder([], [], [])
     start = time.process_time()
     refined = refine(
-        setting.tree,
         setting.blueprint,
         KLSS(1),
         lower_bounds=setting.lower_bounds,
@@ -147,7 +153,7 @@ def _one_by_one(setting: klss_tables.Setting) -> BehaviorPolicy:
     waiting = [(infoset, setting.blueprint) for infoset in following[NO_INFOSET]]
     while waiting:
         infoset, blueprint = waiting.pop()
-        subgame = build_subgame(tree, blueprint, infoset, KLSS(1), player)
+        subgame = build_subgame(blueprint, infoset, KLSS(1), player)
         if subgame.is_empty:
             continue
         bounds = setting.lower_bounds[subgame.region.sequences]
@@ -261,7 +267,7 @@ def _growth_rows(effort: Effort) -> Iterator[Row]:
     for number in effort.numbers:
         tree = pennies_tree(number)
         start = time.perf_counter()
-        builder = SubgameBuilder(tree, BehaviorPolicy.uniform(tree))
+        builder = SubgameBuilder(BehaviorPolicy.uniform(tree))
         prepared = time.perf_counter() - start
         decisions = tree.infosets[0].decisions
         # Away from the ends, where fewer numbers are possible.
@@ -277,7 +283,7 @@ def _growth_rows(effort: Effort) -> Iterator[Row]:
             base = smallest.setdefault(order, seconds)
             yield {
                 "suite": _SUITE,
-                "task": "growth",
+                "task": _GROWTH,
                 "game": f"python_n_matching_pennies(n={number})",
                 "contender": f"{order}-klss",
                 "seconds": seconds,

@@ -142,7 +142,7 @@ def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, 
     assert labels
     decided_before = 0
     for label, infoset in labels[:: max(1, len(labels) // 12)]:
-        subgame = build_subgame(tree, blueprint, infoset, recipe, player=player)
+        subgame = build_subgame(blueprint, infoset, recipe, player=player)
         bounds = past_bounds(tree, subgame)
         decided_before += bounds is not None
         expected = solve(subgame.form, player, lower_bounds=bounds).value

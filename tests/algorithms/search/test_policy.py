@@ -71,9 +71,8 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
         presets=("obscuro", "zs21"),
         budgets=(20, 200),
         baselines=True,
-        output=str(tmp_path / "rows.json"),
     )
-    rows = search_exploitability.run(config)
+    rows = search_exploitability.run(config, output=tmp_path / "rows.jsonl")
     assert [list(row) for row in rows[:1]] == [
         ["game", "preset", "budget_nodes", "exploitability", "nash_conv", "seconds"]
     ]
@@ -91,7 +90,7 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
     for row in rows:
         assert row["nash_conv"] == pytest.approx(2 * row["exploitability"])
         assert row["exploitability"] >= -1e-9
-    again = search_exploitability.run(config)
+    again = search_exploitability.run(config, output=tmp_path / "rows.jsonl")
     assert again == rows  # nothing is computed twice
     assert len(json.loads(output.to_json(rows))) == 8
     search_exploitability.plot(rows, str(tmp_path / "curves.png"))
@@ -106,6 +105,11 @@ def test_what_differs_from_a_preset_is_part_of_its_name():
         changes={"carry_over": "klss"},
         rollouts=2,
         seed=4,
+        baselines=True,
     )
-    (row,) = search_exploitability.run(config)
-    assert row["preset"] == "obscuro+carry_over=klss+rollouts=2+seed=4"
+    rows = search_exploitability.run(config)
+    assert [row["preset"] for row in rows] == [
+        "obscuro+carry_over=klss+rollouts=2+seed=4",
+        search_exploitability.CFR_PLUS,
+        f"{search_exploitability.ISMCTS}+seed=4",
+    ]

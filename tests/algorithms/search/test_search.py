@@ -1,6 +1,7 @@
 """Tests of the search from the start of a game."""
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
@@ -195,3 +196,21 @@ def test_a_search_of_the_start_alone_knows_nothing():
     assert search.tree.num_nodes == 3
     policy = policy_of_search(search, tree, Iterate.AVERAGE)
     assert exploitability(policy) == exploitability(BehaviorPolicy.uniform(tree))
+
+
+def test_a_search_without_other_limits_ends_when_it_is_told_to():
+    stop = threading.Event()
+
+    def evaluator(positions):
+        if sum(evaluated) > 500:
+            stop.set()
+        evaluated.append(len(positions))
+        return np.zeros(len(positions))
+
+    evaluated = []
+    search = search_from_start(search_game(LEDUC, evaluator), OBSCURO, 0, 1)
+    search.run(Budget(stop=stop))
+    assert 500 < search.tree.num_nodes < 3_000
+    nodes = search.tree.num_nodes
+    search.run(Budget(nodes=1000, stop=stop))
+    assert search.tree.num_nodes == nodes

@@ -7,7 +7,7 @@ from open_spiel.python.algorithms import evaluate_bots
 
 from klss_spiel.algorithms.subgame.bot import SubgameBot
 from klss_spiel.algorithms.subgame.recipes import KLSS, MAXMARGIN, SAFE_1_KLSS
-from klss_spiel.algorithms.subgame.refine import Plan, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.openspiel import infoset_states, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 
@@ -21,12 +21,12 @@ def test_the_bot_plays_the_refined_strategy_at_every_infoset(game_name, recipe, 
     game = pyspiel.load_game(game_name)
     tree = tree_from_game(game)
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
-    refined = refine(tree, blueprint, recipe, player=player).policy.probabilities[player]
+    refined = refine(blueprint, recipe, player=player).policy.probabilities[player]
     infosets = tree.infosets[player]
     states = [(i, s) for p, i, s in infoset_states(tree, game) if p == player]
     # In an order in which later infosets come before earlier ones.
     rng = np.random.default_rng(1)
-    bot = SubgameBot(tree, blueprint, recipe, player, rng)
+    bot = SubgameBot(blueprint, recipe, player, rng)
     for number in rng.permutation(len(states)):
         infoset, state = states[number]
         policy = bot.get_policy(state)
@@ -41,9 +41,9 @@ def test_the_bot_can_be_limited_to_an_independent_set():
     game = pyspiel.load_game(DARK_HEX)
     tree = tree_from_game(game)
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
-    refined = refine(tree, blueprint, KLSS(1), plan=Plan.INDEPENDENT_SET, seed=3)
+    refined = refine(blueprint, KLSS(1), schedule=Schedule.INDEPENDENT_SET, seed=3)
     where = [*refined.solved, *refined.skipped]
-    bot = SubgameBot(tree, blueprint, KLSS(1), 0, np.random.default_rng(0), where=where)
+    bot = SubgameBot(blueprint, KLSS(1), 0, np.random.default_rng(0), where=where)
     infosets = tree.infosets[0]
     for player, infoset, state in infoset_states(tree, game):
         if player == 0:
@@ -59,8 +59,7 @@ def test_the_bot_plays_whole_games_and_ignores_hidden_moves():
     tree = tree_from_game(game)
     blueprint = BehaviorPolicy.uniform(tree)
     bots = [
-        SubgameBot(tree, blueprint, KLSS(1), player, np.random.default_rng(player))
-        for player in (0, 1)
+        SubgameBot(blueprint, KLSS(1), player, np.random.default_rng(player)) for player in (0, 1)
     ]
     rng = np.random.RandomState(0)
     total = np.zeros(2)
@@ -72,7 +71,7 @@ def test_the_bot_plays_whole_games_and_ignores_hidden_moves():
 
 def test_a_bot_refuses_another_game():
     tree = tree_from_game("kuhn_poker")
-    bot = SubgameBot(tree, BehaviorPolicy.uniform(tree), KLSS(1), 0, np.random.default_rng(0))
+    bot = SubgameBot(BehaviorPolicy.uniform(tree), KLSS(1), 0, np.random.default_rng(0))
     state = pyspiel.load_game("leduc_poker").new_initial_state()
     state.apply_action(0)
     state.apply_action(1)

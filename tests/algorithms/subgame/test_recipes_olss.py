@@ -70,27 +70,27 @@ def test_section_6_blueprint(example):
 
 def test_section_6_safe_1_klss_keeps_the_blueprint_at_a(example, at_a):
     blueprint = BehaviorPolicy.uniform(example.tree)
-    refined = refine(example.tree, blueprint, SAFE_1_KLSS(), where=[at_a])
+    refined = refine(blueprint, SAFE_1_KLSS(), where=[at_a])
     assert tails(example, at_a, refined) == pytest.approx(0.5)
-    everywhere = refine(example.tree, blueprint, SAFE_1_KLSS())
+    everywhere = refine(blueprint, SAFE_1_KLSS())
     assert example.exploitability(everywhere.policy) == pytest.approx(1 / 9)
 
 
 def test_section_6_one_klss_at_both(example):
-    refined = refine(example.tree, BehaviorPolicy.uniform(example.tree), KLSS(1))
+    refined = refine(BehaviorPolicy.uniform(example.tree), KLSS(1))
     assert example.exploitability(refined.policy) == pytest.approx(1 / 18)
 
 
 def test_section_6_olss_1_gains_with_one_strategy(example, at_a):
     blueprint = BehaviorPolicy.uniform(example.tree)
-    refined = refine(example.tree, blueprint, OLSS_1(), where=[at_a])
+    refined = refine(blueprint, OLSS_1(), where=[at_a])
     assert tails(example, at_a, refined) == pytest.approx(0.6)
     assert example.exploitability(refined.policy) == pytest.approx(1 / 6 - 1 / 15)
-    everywhere = refine(example.tree, blueprint, OLSS_1())
+    everywhere = refine(blueprint, OLSS_1())
     assert example.exploitability(everywhere.policy) == pytest.approx(1 / 6 - 11 / 90)
     # Player 1 has not moved yet, so all his strategies reach the subgame alike.
     many = OLSS_1(tuple(pure_strategies(blueprint, 1)))
-    subgame = build_subgame(example.tree, blueprint, at_a, many)
+    subgame = build_subgame(blueprint, at_a, many)
     assert subgame.root_weights.shape == (1, 2)
 
 
@@ -100,10 +100,10 @@ def test_section_6_olss_2_loses_with_two_pure_strategies(example, at_a):
     same_everywhere = tuple(p for p in all_pure if p.probabilities[1][1] == p.probabilities[1][3])
     assert len(all_pure) == 4
     assert len(same_everywhere) == 2
-    refined = refine(example.tree, blueprint, OLSS_2(same_everywhere), where=[at_a])
+    refined = refine(blueprint, OLSS_2(same_everywhere), where=[at_a])
     assert example.exploitability(refined.policy) == pytest.approx(1 / 6 + 1 / 15)
     # With all pure strategies it is as safe as OLSS-I.
-    refined = refine(example.tree, blueprint, OLSS_2(tuple(all_pure)), where=[at_a])
+    refined = refine(blueprint, OLSS_2(tuple(all_pure)), where=[at_a])
     assert example.exploitability(refined.policy) == pytest.approx(1 / 6 - 1 / 15)
 
 
@@ -117,7 +117,7 @@ def test_figure_1_hundred_matching_pennies():
     assert game.exploitability(blueprint) == pytest.approx(0.1)
 
     def after(recipe, **arguments):
-        return game.exploitability(refine(game.tree, blueprint, recipe, **arguments).policy)
+        return game.exploitability(refine(blueprint, recipe, **arguments).policy)
 
     assert after(KLSS(1)) == pytest.approx(1.0)
     assert after(KLSS(1), where=game.tree.infosets[0].decisions[:1]) == pytest.approx(0.089)
@@ -131,7 +131,7 @@ def test_a_gift_scale_of_two_is_not_safe():
     blueprint = BehaviorPolicy.uniform(game.tree).replace(0, np.array([1.0, 0.75, 0.25]))
     assert game.exploitability(blueprint) == pytest.approx(0.25)
     for scale, expected in ((1.0, 0.0), (2.0, 0.75)):
-        refined = refine(game.tree, blueprint, SAFE_1_KLSS(scale))
+        refined = refine(blueprint, SAFE_1_KLSS(scale))
         assert game.exploitability(refined.policy) == pytest.approx(expected, abs=1e-9)
 
 
@@ -150,7 +150,7 @@ def test_theorem_4_1_safe_1_klss_is_safe_at_all_infosets_at_once(case, gift_scal
     form = sequence_form_from_tree(tree)
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
     where = first_decisions(tree, player)
-    refined = refine(tree, blueprint, SAFE_1_KLSS(gift_scale), player=player, where=where)
+    refined = refine(blueprint, SAFE_1_KLSS(gift_scale), player=player, where=where)
     assert loss(form, player, refined.policy) <= loss(form, player, blueprint) + 1e-9
 
 
@@ -166,7 +166,7 @@ def test_theorem_5_1_olss_is_safe_with_all_pure_strategies(case):
     strategies = tuple(pure_strategies(blueprint, 1 - player))
     where = first_decisions(tree, player)
     for recipe in (OLSS_1(strategies), OLSS_2(strategies)):
-        refined = refine(tree, blueprint, recipe, player=player, where=where)
+        refined = refine(blueprint, recipe, player=player, where=where)
         assert loss(form, player, refined.policy) <= loss(form, player, blueprint) + 1e-9
 
 
@@ -176,7 +176,7 @@ def test_olss_1_with_one_strategy_is_unsafe_solving_of_the_order_1_subgame(case)
     seed, player = case
     tree = random_tree(seed)
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     opponent = 1 - player
     for infoset in tree.infosets[player].decisions.tolist():
         limited = builder.build(infoset, OLSS_1())
@@ -204,7 +204,7 @@ def test_olss_2_margins_follow_equations_11_to_14(case):
     tree = random_tree(seed)
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
     strategy = BehaviorPolicy.random(tree, np.random.default_rng(seed + 1))
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     opponent = 1 - player
     sign = 1.0 if player == 0 else -1.0
     others = tree.chance_reach * strategy.reach(opponent)  # pi_{-1}
@@ -259,9 +259,9 @@ def test_unreachable_strategies_are_left_out():
         never_bets[infosets.sequences(infosets.index_of_label[label])] = [1.0, 0.0]
     passive = blueprint.replace(1, never_bets)
     for recipe in (OLSS_1, OLSS_2):
-        subgame = build_subgame(tree, blueprint, "0pb", recipe((blueprint, passive)))
+        subgame = build_subgame(blueprint, "0pb", recipe((blueprint, passive)))
         assert subgame.form.treeplexes[1].num_actions[0] == 1
-        assert build_subgame(tree, blueprint, "0pb", recipe((passive,))).is_empty
+        assert build_subgame(blueprint, "0pb", recipe((passive,))).is_empty
 
 
 # --- Leduc: the order of the methods (Table 2), from sampled blueprints. ---
@@ -293,7 +293,7 @@ def test_the_order_of_methods_in_leduc():
                     "olss": OLSS_1(biased_strategies(blueprint, 1 - player, (0, 1, 2))),
                 }[name]
                 where = infosets_after_chance(tree, player)
-                refined = refine(tree, blueprint, recipe, player=player, where=where)
+                refined = refine(blueprint, recipe, player=player, where=where)
                 policy = policy.replace(player, refined.policy.probabilities[player])
             results.setdefault(name, []).append(nash_conv(policy, form))
     blueprint_loss = np.array(results["blueprint"])

@@ -9,7 +9,7 @@ from klss_spiel.algorithms.ball_sizes import infoset_ball_sizes
 from klss_spiel.algorithms.knowledge import infoset_hypergraph
 from klss_spiel.algorithms.subgame.affine import affine_equilibrium_gap
 from klss_spiel.algorithms.subgame.recipes import KLSS, KLUSS, MAXMARGIN, Gadget
-from klss_spiel.algorithms.subgame.refine import Plan, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties, sum_of_margins
 from klss_spiel.algorithms.subgame.subgame import SubgameBuilder, build_subgame
 from klss_spiel.best_response import best_response_to
@@ -18,7 +18,8 @@ from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.run import klss_tables
 from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
-from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL, TreeBuilder
+from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL
+from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 from tests.helpers.random_trees import random_tree
 
@@ -65,7 +66,7 @@ def matrix_of(tree, subgame):
 
 def test_appendix_c_common_knowledge_matrices():
     tree = tree_from_game("python_klss_example")
-    subgame = build_subgame(tree, BehaviorPolicy.uniform(tree), "p0 ply:1 signal:1", MAXMARGIN)
+    subgame = build_subgame(BehaviorPolicy.uniform(tree), "p0 ply:1 signal:1", MAXMARGIN)
     a, b = matrix_of(tree, subgame)
     # Signals of player 0: 1 is the paper's R_1, 2 its R_3; of player 1: 0, 1, 2 are
     # C_0, C_2, C_4. Entries are for the player who maximises.
@@ -89,7 +90,7 @@ def test_appendix_c_common_knowledge_matrices():
 
 def test_appendix_c_one_klss_matrices():
     tree = tree_from_game("python_klss_example")
-    subgame = build_subgame(tree, BehaviorPolicy.uniform(tree), "p0 ply:1 signal:1", KLSS(1))
+    subgame = build_subgame(BehaviorPolicy.uniform(tree), "p0 ply:1 signal:1", KLSS(1))
     a, b = matrix_of(tree, subgame)
     assert a == pytest.approx(
         {("R1h", "C0h"): 1, ("R1t", "C0t"): 4, ("R1h", "C1h"): 2, ("R1t", "C1t"): 3}
@@ -112,12 +113,12 @@ def test_proposition_3_one_klss_everywhere_is_exploitable_for_everything(n, one)
     blueprint = BehaviorPolicy.uniform(tree).replace(0, behavior)
     form = sequence_form_from_tree(tree)
     assert loss(form, 0, blueprint) == pytest.approx(4.0 / n)
-    single = refine(tree, blueprint, KLSS(1), where=tree.infosets[0].decisions[:1])
+    single = refine(blueprint, KLSS(1), where=tree.infosets[0].decisions[:1])
     assert loss(form, 0, single.policy) == pytest.approx(one, rel=5e-3)
-    everywhere = refine(tree, blueprint, KLSS(1))
+    everywhere = refine(blueprint, KLSS(1))
     assert loss(form, 0, everywhere.policy) == pytest.approx(1.0)
     for recipe in (KLSS(3), MAXMARGIN) if n < 100 else (MAXMARGIN,):
-        assert loss(form, 0, refine(tree, blueprint, recipe).policy) <= 4.0 / n + 1e-9
+        assert loss(form, 0, refine(blueprint, recipe).policy) <= 4.0 / n + 1e-9
 
 
 # --- Invariants and theorems over random games and blueprints. ---
@@ -134,7 +135,7 @@ def test_one_single_solve_never_raises_exploitability(case, recipe):
         for infoset in tree.infosets[player].decisions[:4].tolist():
             # Within the region everything changes, also what is not below the infoset.
             refined = refine(
-                tree, blueprint, recipe, player=player, where=[infoset], plan=Plan.UPDATED
+                blueprint, recipe, player=player, where=[infoset], schedule=Schedule.UPDATED
             )
             assert loss(form, player, refined.policy) <= before + 1e-9
 
@@ -149,11 +150,11 @@ def test_theorem_4_updating_the_blueprint_never_raises_exploitability(case, k):
     decisions = tree.infosets[player].decisions
     for infoset in np.random.default_rng(seed).permutation(decisions)[:6]:
         blueprint = refine(
-            tree, blueprint, KLSS(k), player=player, where=[infoset], plan=Plan.UPDATED
+            blueprint, KLSS(k), player=player, where=[infoset], schedule=Schedule.UPDATED
         ).policy
         exploited.append(loss(form, player, blueprint))
     assert np.all(np.diff(exploited) <= 1e-9)
-    whole = refine(tree, blueprint, KLSS(k), player=player, plan=Plan.UPDATED).policy
+    whole = refine(blueprint, KLSS(k), player=player, schedule=Schedule.UPDATED).policy
     assert loss(form, player, whole) <= exploited[-1] + 1e-9
 
 
@@ -165,11 +166,10 @@ def test_theorem_5_independent_sets_never_hurt(case, timed):
     form = sequence_form_from_tree(tree)
     for number in range(2):
         refined = refine(
-            tree,
             blueprint,
             KLSS(1),
             player=player,
-            plan=Plan.INDEPENDENT_SET,
+            schedule=Schedule.INDEPENDENT_SET,
             seed=number,
             solver=LinearProgramming(Ties.RANDOM, number),
         )
@@ -188,11 +188,9 @@ def test_theorem_9_nested_one_klss_of_an_equilibrium_is_an_affine_equilibrium(ca
     seed, player = case
     tree = random_tree(seed)
     form, blueprint, _ = exact_setting(tree)
-    assert affine_equilibrium_gap(tree, blueprint, player, form=form) == pytest.approx(0, abs=1e-7)
-    refined = refine(
-        tree, blueprint, KLSS(1), player=player, solver=LinearProgramming(Ties.RANDOM, seed)
-    )
-    gap = affine_equilibrium_gap(tree, refined.policy, player, form=form)
+    assert affine_equilibrium_gap(blueprint, player, form=form) == pytest.approx(0, abs=1e-7)
+    refined = refine(blueprint, KLSS(1), player=player, solver=LinearProgramming(Ties.RANDOM, seed))
+    gap = affine_equilibrium_gap(refined.policy, player, form=form)
     assert gap == pytest.approx(0.0, abs=1e-6)
 
 
@@ -202,7 +200,7 @@ def test_the_affine_gap_is_what_some_equilibrium_of_the_opponent_wins(case):
     tree = random_tree(seed)
     form, exact, value = exact_setting(tree)
     policy = BehaviorPolicy.random(tree, np.random.default_rng(seed))
-    gap = affine_equilibrium_gap(tree, policy, player, form=form)
+    gap = affine_equilibrium_gap(policy, player, form=form)
     own_value = value if player == 0 else -value
     plan = policy.realization_plans[player]
     against_exact = plan @ form.gradient(player, exact.realization_plans[1 - player])
@@ -216,7 +214,7 @@ def test_order_k_beyond_the_diameter_is_common_knowledge(case):
     for timed in (True, False):
         tree = random_tree(seed, timed)
         blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
-        builder = SubgameBuilder(tree, blueprint, player)
+        builder = SubgameBuilder(blueprint, player)
         balls = infoset_ball_sizes(infoset_hypergraph(tree), player, 1)
         for infoset in tree.infosets[player].decisions[:4].tolist():
             k = int(balls.eccentricity[infoset]) + 1
@@ -280,7 +278,7 @@ def gadget_tree(tree, blueprint, player, infoset, per_entry=True):
                 continue
             add(child, here, int(tree.action[child]), weight, prefix, scale, offset)
 
-    values = SubgameBuilder(tree, blueprint, player).values.value
+    values = SubgameBuilder(blueprint, player).values.value
     told = ["start", "start"]
     root = builder.add_node(NO_PARENT, -1, opponent, told, list(range(len(chosen))))
     for number, picked in enumerate(chosen):
@@ -315,7 +313,7 @@ def test_subgames_are_the_gadget_trees_with_the_outside_folded(case):
     tree = random_tree(seed)
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
     for infoset in tree.infosets[player].decisions[:3].tolist():
-        subgame = build_subgame(tree, blueprint, infoset, KLSS(1), player)
+        subgame = build_subgame(blueprint, infoset, KLSS(1), player)
         gadget = gadget_tree(tree, blueprint, player, infoset)
         expected = solve(sequence_form_from_tree(gadget), player).value
         assert solve(subgame.form, player).value == pytest.approx(expected, abs=1e-8)
@@ -332,13 +330,13 @@ def test_nested_gadgets_equal_flattened_ones(case):
     for infoset in after[:3]:
         above = int(table.sequence_infoset[table.parent_sequence[infoset]])
         # Any strategy below the first infoset will do in place of a solution.
-        first = build_subgame(tree, blueprint, above, KLSS(1), player)
+        first = build_subgame(blueprint, above, KLSS(1), player)
         drawn = BehaviorPolicy.random(tree, np.random.default_rng(seed + 1))
         behavior = drawn.probabilities[player][first.region.sequences]
         changed = blueprint.replace(
             player, first.on_tree(behavior, blueprint.probabilities[player])
         )
-        flat = build_subgame(tree, changed, infoset, KLSS(1), player)
+        flat = build_subgame(changed, infoset, KLSS(1), player)
 
         gadget = gadget_tree(tree, blueprint, player, above, per_entry=False)
         inner = BehaviorPolicy.uniform(gadget)
@@ -349,9 +347,7 @@ def test_nested_gadgets_equal_flattened_ones(case):
                 table.sequences(old)
             ]
         inner = inner.replace(player, probabilities)
-        nested = build_subgame(
-            gadget, inner, same_infoset(gadget, tree, player, infoset), KLSS(1), player
-        )
+        nested = build_subgame(inner, same_infoset(gadget, tree, player, infoset), KLSS(1), player)
         assert nested.game.num_roots == flat.game.num_roots
         for trial in range(2):
             policy = BehaviorPolicy.random(tree, np.random.default_rng(trial))
@@ -412,9 +408,9 @@ def check_theorem_9(row, seeds):
     assert setting.exploitability(setting.blueprint) == 0.0
     for seed in seeds:
         ties = LinearProgramming(Ties.RANDOM, seed) if seed else LinearProgramming()
-        refined = refine(setting.tree, setting.blueprint, KLSS(1), solver=ties).policy
+        refined = refine(setting.blueprint, KLSS(1), solver=ties).policy
         # u(x', y*) is the value of the game against every equilibrium strategy y*.
-        gap = affine_equilibrium_gap(setting.tree, refined, form=setting.form)
+        gap = affine_equilibrium_gap(refined, form=setting.form)
         assert gap == pytest.approx(0.0, abs=1e-6)
         if row in (*SMALL, "n_matching_pennies"):
             assert setting.exploitability(refined) == pytest.approx(0.0, abs=1e-7)
@@ -445,7 +441,7 @@ def test_the_sum_of_margins_is_maximised_among_optimal_strategies():
     tree, blueprint = setting.tree, setting.blueprint
     for recipe in (KLSS(1), KLSS(1, Gadget.RESOLVE), MAXMARGIN):
         for infoset in tree.infosets[0].decisions.tolist():
-            subgame = build_subgame(tree, blueprint, infoset, recipe)
+            subgame = build_subgame(blueprint, infoset, recipe)
 
             def total(tie_break, subgame=subgame):
                 found = LinearSolver().solve(subgame.form, 0, tie_break=tie_break)
@@ -463,7 +459,7 @@ def test_floors_hold_but_at_the_infoset_that_is_solved():
     floor = floor_bounds(treeplex_from_tree(tree, 0), 0.25)
     opening = int(tree.infosets[0].decisions[0])
     refined = refine(
-        tree, setting.blueprint, KLSS(1), where=[opening], lower_bounds=floor
+        setting.blueprint, KLSS(1), where=[opening], lower_bounds=floor
     ).policy.probabilities[0]
     free = tree.infosets[0].sequences(opening)
     short = np.flatnonzero(refined < floor - 1e-9)

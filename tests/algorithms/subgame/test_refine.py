@@ -15,7 +15,7 @@ from klss_spiel.algorithms.subgame.recipes import (
     SAFE_1_KLSS,
     parse_recipe,
 )
-from klss_spiel.algorithms.subgame.refine import Plan, infosets_after_chance, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.regions import RegionIndex
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, Ties
 from klss_spiel.algorithms.subgame.subgame import build_subgame
@@ -61,7 +61,7 @@ def plain_nested(tree, blueprint, recipe, player):
     result = blueprint.probabilities[player].copy()
 
     def visit(infoset, current):
-        subgame = build_subgame(tree, current, infoset, recipe, player)
+        subgame = build_subgame(current, infoset, recipe, player)
         if subgame.is_empty:
             return
         (behavior,) = LinearProgramming().solve([subgame], [None])
@@ -88,7 +88,7 @@ def test_nested_refinement_is_what_the_book_says(player, recipe):
     for seed in range(4):
         tree = random_tree(seed, timed=seed % 2 == 0, plies=4)
         blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
-        found = refine(tree, blueprint, recipe, player=player).policy.probabilities[player]
+        found = refine(blueprint, recipe, player=player).policy.probabilities[player]
         expected = plain_nested(tree, blueprint, recipe, player)
         plans = [treeplex_from_tree(tree, player).realization_plan(b) for b in (found, expected)]
         np.testing.assert_allclose(plans[0], plans[1], atol=1e-7)
@@ -98,7 +98,7 @@ def test_only_chosen_infosets_and_what_follows_them_change(leduc):
     tree, blueprint = leduc
     for player in (0, 1):
         where = infosets_after_chance(tree, player)
-        refined = refine(tree, blueprint, KLSS(1), player=player, where=where)
+        refined = refine(blueprint, KLSS(1), player=player, where=where)
         assert set(refined.solved) == set(where.tolist())
         changed = refined.policy.probabilities[player] != blueprint.probabilities[player]
         infosets = tree.infosets[player]
@@ -127,12 +127,12 @@ def test_one_closure_is_solved_once(leduc):
     tree, blueprint = leduc
     where = infosets_after_chance(tree, 0)
     solver = CountingSolver()
-    refined = refine(tree, blueprint, MAXMARGIN, where=where, solver=solver)
+    refined = refine(blueprint, MAXMARGIN, where=where, solver=solver)
     assert len(refined.solved) == len(where)
     assert solver.solved == 5 * 6  # Betting sequences x board cards.
     # Order 3 is common knowledge in leduc, but each infoset is solved by itself.
     solver = CountingSolver()
-    refine(tree, blueprint, KLSS(3), where=where[:7], solver=solver)
+    refine(blueprint, KLSS(3), where=where[:7], solver=solver)
     assert solver.solved == 7
 
 
@@ -145,11 +145,11 @@ def test_safe_plans_in_leduc(leduc):
 
     before = loss(blueprint)
     for recipe, plan in (
-        (KLSS(1), Plan.UPDATED),
-        (KLSS(1), Plan.INDEPENDENT_SET),
-        (MAXMARGIN, Plan.NESTED),
+        (KLSS(1), Schedule.UPDATED),
+        (KLSS(1), Schedule.INDEPENDENT_SET),
+        (MAXMARGIN, Schedule.NESTED),
     ):
-        refined = refine(tree, blueprint, recipe, plan=plan)
+        refined = refine(blueprint, recipe, schedule=plan)
         assert loss(refined.policy) < before - 1e-6
 
 
@@ -190,9 +190,9 @@ def test_cfr_comes_close_to_linear_programming(leduc):
     where = infosets_after_chance(tree, 0)[::30]
     before = best_response_to(form, 1, blueprint.realization_plans[0]).value
     for recipe in (KLSS(1), OLSS_1()):
-        by_cfr = refine(tree, blueprint, recipe, where=where, solver=Cfr(500))
+        by_cfr = refine(blueprint, recipe, where=where, solver=Cfr(500))
         assert best_response_to(form, 1, by_cfr.policy.realization_plans[0]).value <= before + 1e-3
-        subgames = [build_subgame(tree, blueprint, i, recipe) for i in where.tolist()]
+        subgames = [build_subgame(blueprint, i, recipe) for i in where.tolist()]
         nothing = [None] * len(subgames)
         found = Cfr(500).solve(subgames, nothing)
         optimal = LinearProgramming(Ties.FIRST).solve(subgames, nothing)
@@ -206,7 +206,7 @@ def test_cfr_comes_close_to_linear_programming(leduc):
 def test_cfr_solves_independent_subgames_in_one_batch(leduc):
     tree, blueprint = leduc
     where = infosets_after_chance(tree, 0)[:3].tolist()
-    subgames = [build_subgame(tree, blueprint, i, KLSS(1)) for i in where]
+    subgames = [build_subgame(blueprint, i, KLSS(1)) for i in where]
     together = Cfr(50).solve(subgames, [None] * len(subgames))
     for subgame, behavior in zip(subgames, together, strict=True):
         (alone,) = Cfr(50).solve([subgame], [None])
@@ -215,7 +215,7 @@ def test_cfr_solves_independent_subgames_in_one_batch(leduc):
 
 def test_cfr_stops_when_its_time_is_over(leduc):
     tree, blueprint = leduc
-    subgame = build_subgame(tree, blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
+    subgame = build_subgame(blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
     Cfr(50).solve([subgame], [None])  # Compiles.
     start = time.monotonic()
     (behavior,) = Cfr(Budget(seconds=0.2)).solve([subgame], [None])
@@ -226,15 +226,29 @@ def test_cfr_stops_when_its_time_is_over(leduc):
         Cfr(Budget(nodes=10)).solve([subgame], [None])
 
 
+def test_cfr_looks_at_its_stop_now_and_then(leduc):
+    tree, blueprint = leduc
+    subgame = build_subgame(tree, blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
+    looks = []
+
+    class SetAtThirdLook:
+        def is_set(self):
+            looks.append(True)
+            return len(looks) >= 3
+
+    (stopped,) = Cfr(Budget(iterations=10**9, stop=SetAtThirdLook())).solve([subgame], [None])
+    (same,) = Cfr(150).solve([subgame], [None])
+    np.testing.assert_allclose(stopped, same, atol=1e-9)
+
+
 def test_results_are_deterministic_for_a_seed(leduc):
     tree, blueprint = leduc
-    for plan in Plan:
-        arguments = dict(where=infosets_after_chance(tree, 0)[::5], plan=plan, seed=1)
-        if plan == Plan.INDEPENDENT_SET:
+    for plan in Schedule:
+        arguments = dict(where=infosets_after_chance(tree, 0)[::5], schedule=plan, seed=1)
+        if plan == Schedule.INDEPENDENT_SET:
             arguments["where"] = None
         first, second = (
             refine(
-                tree,
                 blueprint,
                 KLSS(1),
                 solver=LinearProgramming(Ties.RANDOM, 4),
@@ -255,22 +269,22 @@ def test_a_killed_refinement_resumes_where_it_stood(tmp_path, leduc, monkeypatch
     path = tmp_path / "solves.npz"
     where = infosets_after_chance(tree, 0)
     with pytest.raises(KeyboardInterrupt):
-        refine(tree, blueprint, KLSS(1), where=where, solver=CountingSolver(100), checkpoint=path)
+        refine(blueprint, KLSS(1), where=where, solver=CountingSolver(100), checkpoint=path)
     solver = CountingSolver()
-    resumed = refine(tree, blueprint, KLSS(1), where=where, solver=solver, checkpoint=path)
+    resumed = refine(blueprint, KLSS(1), where=where, solver=solver, checkpoint=path)
     assert 0 < solver.solved <= len(where) - 96
-    fresh = refine(tree, blueprint, KLSS(1), where=where, solver=CountingSolver())
+    fresh = refine(blueprint, KLSS(1), where=where, solver=CountingSolver())
     np.testing.assert_array_equal(resumed.policy.probabilities[0], fresh.policy.probabilities[0])
     again = CountingSolver()
-    refine(tree, blueprint, KLSS(1), where=where, solver=again, checkpoint=path)
+    refine(blueprint, KLSS(1), where=where, solver=again, checkpoint=path)
     assert again.solved == 0
     with pytest.raises(ValueError, match="another refinement"):
-        refine(tree, blueprint, KLSS(3), where=where, solver=again, checkpoint=path)
+        refine(blueprint, KLSS(3), where=where, solver=again, checkpoint=path)
 
 
 def test_the_refined_strategy_is_an_openspiel_policy():
     tree = tree_from_game("kuhn_poker")
-    refined = refine(tree, BehaviorPolicy.uniform(tree), KLSS(1))
+    refined = refine(BehaviorPolicy.uniform(tree), KLSS(1))
     import pyspiel
     from open_spiel.python.algorithms import exploitability
 
@@ -287,7 +301,7 @@ def test_infosets_the_blueprint_never_reaches_are_skipped_and_kept():
     second = infosets.index_of_label["0pb"]
     probabilities[infosets.sequences(second)] = [0.3, 0.7]
     blueprint = BehaviorPolicy.uniform(tree).replace(0, probabilities)
-    refined = refine(tree, blueprint, KLSS(1), where=[second])
+    refined = refine(blueprint, KLSS(1), where=[second])
     assert refined.skipped == (second,)
     assert refined.solved == ()
     np.testing.assert_array_equal(refined.policy.probabilities[0], probabilities)
@@ -308,8 +322,8 @@ def test_bad_input_is_refused_with_a_reason(leduc):
     tree, blueprint = leduc
     bounds = floor_bounds(treeplex_from_tree(tree, 0), 0.1)
     with pytest.raises(ValueError, match="infosets of player 0"):
-        refine(tree, blueprint, KLSS(1), where=[10**6])
+        refine(blueprint, KLSS(1), where=[10**6])
     with pytest.raises(ValueError, match="cannot keep lower bounds"):
-        refine(tree, blueprint, KLSS(1), lower_bounds=bounds, solver=Cfr(10))
+        refine(blueprint, KLSS(1), lower_bounds=bounds, solver=Cfr(10))
     with pytest.raises(ValueError, match="shape"):
-        refine(tree, blueprint, KLSS(1), lower_bounds=bounds[:-1])
+        refine(blueprint, KLSS(1), lower_bounds=bounds[:-1])

@@ -106,7 +106,7 @@ def test_blueprint_values_are_best_response_values(case):
 @given(GAMES, st.sampled_from([1, 2, 3, knowledge.COMMON_KNOWLEDGE]))
 def test_changing_a_region_updates_the_tables_exactly(case, order):
     tree, blueprint, player = setting(case)
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     for infoset in some_infosets(tree, player):
         subgame = builder.build(infoset, KLUSS(order))
         behavior = random_behavior(subgame, infoset)
@@ -131,7 +131,7 @@ def test_changing_a_region_updates_the_tables_exactly(case, order):
 @given(GAMES, st.sampled_from(sorted(RECIPES)))
 def test_with_the_blueprint_put_back_every_margin_is_zero(case, name):
     tree, blueprint, player = setting(case)
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     for infoset in some_infosets(tree, player):
         subgame = builder.build(infoset, RECIPES[name])
         assert not subgame.is_empty
@@ -150,7 +150,7 @@ def test_with_the_blueprint_put_back_every_margin_is_zero(case, name):
 def test_folded_margins_are_changes_of_best_response_values(case, order):
     """D M(J; x) is what the best response from J on loses when the player changes to x."""
     tree, blueprint, player = setting(case)
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     for infoset in some_infosets(tree, player):
         subgame = builder.build(infoset, KLSS(order) if order != np.inf else MAXMARGIN)
         behavior = random_behavior(subgame, infoset)
@@ -168,7 +168,7 @@ def test_folded_margins_are_changes_of_best_response_values(case, order):
 def test_safe_margins_bound_the_common_knowledge_margin(case):
     """OLSS, equation 6: their mean over the infosets of a closure is a lower bound."""
     tree, blueprint, player = setting(case)
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     infoset = some_infosets(tree, player)[0]
     whole = builder.build(infoset, MAXMARGIN)
     behavior = random_behavior(whole, case[0])
@@ -200,7 +200,7 @@ def test_safe_margins_bound_the_common_knowledge_margin(case):
 @given(GAMES)
 def test_gadgets_aggregate_margins(case):
     tree, blueprint, player = setting(case)
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     others = tuple(
         BehaviorPolicy.random(tree, np.random.default_rng(s)) for s in range(case[0], case[0] + 3)
     )
@@ -237,7 +237,7 @@ def test_the_mixed_root_distribution_is_half_uniform_half_the_opponents():
     # Player 1's first decision after a bet: player 0 has bet with two of three cards.
     infoset = tree.infosets[1].index_of_label["1b"]
     recipe = KLSS(1, Gadget.RESOLVE, root_weights=RootWeights.OPPONENT)
-    subgame = build_subgame(tree, blueprint, infoset, recipe, player=1)
+    subgame = build_subgame(blueprint, infoset, recipe, player=1)
     bets = [
         blueprint.probabilities[0][tree.infosets[0].sequences(i).start + 1]
         for i in map(tree.infosets[0].index_of_label.get, ("0", "2"))
@@ -249,7 +249,7 @@ def test_the_mixed_root_distribution_is_half_uniform_half_the_opponents():
 def test_resolve_over_the_closure_weighs_roots_by_their_reach():
     tree = tree_from_game("leduc_poker")
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(1))
-    subgame = build_subgame(tree, blueprint, int(tree.infosets[0].decisions[-1]), RESOLVE)
+    subgame = build_subgame(blueprint, int(tree.infosets[0].decisions[-1]), RESOLVE)
     np.testing.assert_allclose(subgame.root_weights, subgame.root_reach / subgame.root_reach.sum())
 
 
@@ -258,7 +258,7 @@ def test_gifts_are_what_best_responses_lost_on_the_way(case):
     tree, blueprint, player = setting(case)
     values = BlueprintValues(RegionIndex(tree, player), blueprint)
     theirs = tree.infosets[1 - player]
-    builder = SubgameBuilder(tree, blueprint, player)
+    builder = SubgameBuilder(blueprint, player)
     for infoset in some_infosets(tree, player):
         plain = builder.build(infoset, KLSS(1))
         reach = builder.build(infoset, KLSS(1)(reach=True))
@@ -283,12 +283,12 @@ def test_an_infoset_the_blueprint_never_reaches_gives_an_empty_subgame():
     probabilities[infosets.sequences(opening)] = [0.0, 1.0]  # Always bets, never passes.
     blueprint = BehaviorPolicy.uniform(tree).replace(0, probabilities)
     for recipe in (KLSS(1), SAFE_1_KLSS(), OLSS_1(), OLSS_2(), KLSS(1, Gadget.RESOLVE)):
-        subgame = build_subgame(tree, blueprint, "0pb", recipe)
+        subgame = build_subgame(blueprint, "0pb", recipe)
         assert subgame.is_empty
         assert subgame.form.num_entries == 0
         np.testing.assert_array_equal(subgame.blueprint[1:], [0.5, 0.5])
     # Within a larger region others are reached, and the roots without reach are dropped.
-    whole = build_subgame(tree, blueprint, "0pb", MAXMARGIN)
+    whole = build_subgame(blueprint, "0pb", MAXMARGIN)
     assert not whole.is_empty
     assert np.all(whole.root_reach > 0.0)
     never = whole.region.sequences[~whole.is_reached]
@@ -301,7 +301,7 @@ def test_transpositions_are_merged_and_only_they():
     tree = tree_from_game("python_hidden_pennies(n=20)")
     blueprint = BehaviorPolicy.uniform(tree)
     infoset = int(tree.infosets[1].decisions[0])
-    builder = SubgameBuilder(tree, blueprint, 1)
+    builder = SubgameBuilder(blueprint, 1)
     assert builder.build(infoset, KLSS(1)).game.num_roots == 40
     recipe = KLSS(1, merge_transpositions=True)
     merged = builder.build(infoset, recipe)
@@ -314,7 +314,7 @@ def test_transpositions_are_merged_and_only_they():
     assert len(picked) > 1
     # In n-matching pennies every number pays differently: nothing to merge.
     tree = tree_from_game("python_n_matching_pennies(n=9)")
-    builder = SubgameBuilder(tree, BehaviorPolicy.uniform(tree), 1)
+    builder = SubgameBuilder(BehaviorPolicy.uniform(tree), 1)
     for infoset in tree.infosets[1].decisions.tolist():
         plain = builder.build(infoset, KLSS(1))
         merged = builder.build(infoset, recipe)
@@ -324,7 +324,7 @@ def test_transpositions_are_merged_and_only_they():
 def test_merging_keeps_the_value_when_the_top_rows_agree():
     tree = tree_from_game("python_hidden_pennies(n=20)")
     infoset = int(tree.infosets[1].decisions[0])
-    builder = SubgameBuilder(tree, BehaviorPolicy.uniform(tree), 1)
+    builder = SubgameBuilder(BehaviorPolicy.uniform(tree), 1)
     plain = builder.build(infoset, KLSS(1))
     merged = builder.build(infoset, KLSS(1, merge_transpositions=True))
     for heads in (0.2, 0.5, 0.9):
@@ -337,7 +337,7 @@ def test_every_recipe_works_for_either_player_of_real_games(player):
     for game in ("kuhn_poker", "dark_hex(num_rows=2,num_cols=2,gameversion=adh)", "leduc_poker"):
         tree = tree_from_game(game)
         blueprint = BehaviorPolicy.random(tree, np.random.default_rng(5))
-        builder = SubgameBuilder(tree, blueprint, player)
+        builder = SubgameBuilder(blueprint, player)
         for recipe in RECIPES.values():
             for infoset in some_infosets(tree, player, 3):
                 subgame = builder.build(infoset, recipe)
@@ -355,7 +355,7 @@ def test_a_subgame_at_the_root_is_the_whole_game():
     form = sequence_form_from_tree(tree)
     lost = best_response_to(form, 1, blueprint.realization_plans[0]).value
     for recipe in (KLSS(1), MAXMARGIN, KLUSS(2), SAFE_1_KLSS()):
-        subgame = build_subgame(tree, blueprint, 0, recipe)
+        subgame = build_subgame(blueprint, 0, recipe)
         # The one margin is what the best response loses: all that it wins beyond the value.
         assert solve(subgame.form, 0).value == pytest.approx(lost + solve(form, 0).value)
 
@@ -364,7 +364,7 @@ def test_the_cost_of_a_region_does_not_depend_on_the_game():
     sizes = set()
     for n in (50, 5000):
         tree = tree_from_game(f"python_n_matching_pennies(n={n})")
-        builder = SubgameBuilder(tree, BehaviorPolicy.uniform(tree), 0)
+        builder = SubgameBuilder(BehaviorPolicy.uniform(tree), 0)
         infoset = int(tree.infosets[0].decisions[10])
         for k in (1, 3, 5):
             subgame = builder.build(infoset, KLSS(k))
@@ -376,7 +376,7 @@ def test_a_subgame_of_olss_2_has_no_opponent_infosets():
     tree = tree_from_game("leduc_poker")
     blueprint = BehaviorPolicy.uniform(tree)
     others = tuple(BehaviorPolicy.random(tree, np.random.default_rng(s)) for s in range(3))
-    subgame = build_subgame(tree, blueprint, int(tree.infosets[0].decisions[0]), OLSS_2(others))
+    subgame = build_subgame(blueprint, int(tree.infosets[0].decisions[0]), OLSS_2(others))
     assert subgame.form.treeplexes[1].num_infosets == 1
     assert subgame.form.treeplexes[1].num_sequences == 1 + 3
     assert subgame.form.num_entries <= 3 * subgame.region.treeplex.num_sequences
@@ -384,7 +384,7 @@ def test_a_subgame_of_olss_2_has_no_opponent_infosets():
 
 def test_bad_input_is_refused_with_a_reason():
     tree = tree_from_game("kuhn_poker")
-    other = tree_from_game("kuhn_poker")
+    other = tree_from_game("leduc_poker")
     blueprint = BehaviorPolicy.uniform(tree)
     infoset = int(tree.infosets[0].decisions[0])
     with pytest.raises(ValueError, match="odd k"):
@@ -402,17 +402,19 @@ def test_bad_input_is_refused_with_a_reason():
     over = int(tree.infoset[0, tree.terminals[0]])
     for wrong in (-1, 10**6, over):
         with pytest.raises(ValueError, match="infoset of player 0"):
-            build_subgame(tree, blueprint, wrong, KLSS(1))
+            build_subgame(blueprint, wrong, KLSS(1))
     with pytest.raises(ValueError, match="no infoset 'nowhere'"):
-        build_subgame(tree, blueprint, "nowhere", KLSS(1))
-    with pytest.raises(ValueError, match="another tree"):
-        build_subgame(other, blueprint, infoset, KLSS(1))
-    with pytest.raises(ValueError, match="another tree"):
-        build_subgame(tree, blueprint, infoset, OLSS_1((BehaviorPolicy.uniform(other),)))
+        build_subgame(blueprint, "nowhere", KLSS(1))
+    with pytest.raises(ValueError, match="BehaviorPolicy as the blueprint, got GameTree"):
+        build_subgame(tree, infoset, KLSS(1))
+    with pytest.raises(ValueError, match=r"got <function KLSS.*call it: KLSS\(\)"):
+        build_subgame(blueprint, infoset, KLSS)
+    with pytest.raises(ValueError, match="an opponent strategy is of another game"):
+        build_subgame(blueprint, infoset, OLSS_1((BehaviorPolicy.uniform(other),)))
     with pytest.raises(ValueError, match="player 0 or 1"):
-        SubgameBuilder(tree, blueprint, 2)
+        SubgameBuilder(blueprint, 2)
     with pytest.raises(ValueError, match="OLSS-II"):
-        build_subgame(tree, blueprint, infoset, OLSS_2()).with_gadget(Gadget.RESOLVE)
+        build_subgame(blueprint, infoset, OLSS_2()).with_gadget(Gadget.RESOLVE)
 
 
 def test_biased_strategies_multiply_one_action():

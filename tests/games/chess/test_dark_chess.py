@@ -195,6 +195,8 @@ def test_a_pawn_capturable_en_passant_is_seen_by_the_capturer_only() -> None:
     assert white[2][7] == "."  # h6, where the capture lands
     assert "h6" in state.observation_string(_WHITE)
     assert "h6" not in state.observation_string(_BLACK)
+    assert state.information_state_string(_WHITE).endswith(" ep:h6")
+    assert "ep:" not in state.information_state_string(_BLACK)
     assert "g5h6" in [state.action_to_string(a) for a in state.legal_actions()]
 
 

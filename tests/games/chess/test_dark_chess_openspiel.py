@@ -48,7 +48,13 @@ def test_openspiel_accepts_the_game(game: str, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    "name", ["python_dark_chess_minimal4x3", "python_dark_chess_microchess", "python_dark_chess"]
+    "name",
+    [
+        "python_dark_chess_minimal4x3",
+        "python_dark_chess_microchess",
+        "python_dark_chess_en_passant",
+        "python_dark_chess",
+    ],
 )
 def test_playthroughs_are_unchanged(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     path = PLAYTHROUGHS / f"{name}.txt"
@@ -72,6 +78,7 @@ def test_bare_name_is_the_standard_board() -> None:
         ("fen=kK/2/2 w - -", "3x3 to 8x8"),
         ("fen=7k/8/8/8/1p6/pPp5/PRP5/KB6 w - - 0 1", "not over"),
         ("players=3", "players=2"),
+        ("board=minimal4x3,fen=k3/3R/2K1 w - -", "expected fen or board, got both"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: str, message: str) -> None:

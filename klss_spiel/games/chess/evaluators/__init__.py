@@ -1,1 +1,55 @@
-"""Values of unfinished chess positions."""
+"""Values of unfinished chess positions, added to the package's list by name.
+
+Importing this package is light: kernels are imported when an evaluator is made.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any, Final
+
+from klss_spiel.evaluators import EVALUATORS, STATES, Evaluator, make_evaluator
+from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.specification import Specification, Value
+
+DEFAULT: Final = "handmade"
+_RESOLVER: Final = f"{__name__}.resolver"
+
+
+def dark_chess_setup(game: Any, name: str) -> DarkChessSetup:
+    """The setup of a game that is dark chess on packed positions; else ValueError."""
+    setup = getattr(game, "setup", None)
+    if not isinstance(setup, DarkChessSetup) or not setup.variant.observe_every_ply:
+        raise ValueError(
+            f"expected python_dark_chess with views after every ply for the evaluator {name}, "
+            f"got {game}"
+        )
+    return setup
+
+
+def _make_handmade(game: Any) -> Evaluator:
+    from klss_spiel.games.chess.evaluators.handmade import handmade_evaluator
+
+    return handmade_evaluator(dark_chess_setup(game, "handmade"))
+
+
+def _make_resolver(
+    game: Any, inner: Value | Specification = "handmade", node_limit: int | None = None
+) -> Evaluator:
+    """Resolves captures first, then asks `inner` once."""
+    from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
+
+    setup = dark_chess_setup(game, "resolver")
+    evaluator = make_evaluator(game, Specification.nested(inner))
+    if evaluator.positions == STATES:
+        raise ValueError(f"expected an evaluator of packed positions in resolver, got {inner}")
+    module = importlib.import_module(_RESOLVER)
+    limit = {} if node_limit is None else {"node_limit": node_limit}
+    resolved = module.resolver(on_boards(evaluator, setup), **limit)
+    return on_positions("resolver", resolved, setup)
+
+
+EVALUATORS.register("handmade", _make_handmade)
+if importlib.util.find_spec(_RESOLVER) is not None:
+    EVALUATORS.register("resolver", _make_resolver)

@@ -73,9 +73,9 @@ _S32: Final = np.uint64(32)
 
 
 @kernel
-def _attacks(p0: Any, p1: Any, p2: Any, own: Any, occupied: Any, black: Any, board: Any) -> Any:
+def _attacks(p0: Any, p1: Any, p2: Any, own: Any, occupied: Any, side: Any, board: Any) -> Any:
     """Cells a colour attacks, and the number of moves of its pieces other than pawns."""
-    reach = pawn_attacks_of_set(own & p0 & ~p1 & ~p2, black) & board
+    reach = pawn_attacks_of_set(own & p0 & ~p1 & ~p2, side) & board
     count = ZERO
     left = own & (p1 | p2)
     while left:
@@ -109,10 +109,10 @@ def _value(p0: Any, p1: Any, p2: Any, cells: Any) -> Any:
 
 
 @kernel
-def _shadow(pawns: Any, black: Any) -> Any:
+def _shadow(pawns: Any, side: Any) -> Any:
     """Cells ahead of pawns on their own and the neighbouring files."""
     wide = pawns | ((pawns << ONE) & NOT_FIRST_FILE) | ((pawns >> ONE) & NOT_LAST_FILE)
-    if black:
+    if side:
         wide |= wide >> _S8
         wide |= wide >> _S16
         wide |= wide >> _S32
@@ -124,11 +124,9 @@ def _shadow(pawns: Any, black: Any) -> Any:
 
 
 @kernel
-def _count(
-    p0: Any, p1: Any, p2: Any, p3: Any, black: Any, masks: Any, height: Any, out: Any
-) -> Any:
+def _count(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, masks: Any, height: Any, out: Any) -> Any:
     """Writes [2, NUM_FEATURES] counts of one position."""
-    s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), black)
+    s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), side)
     board = masks[BOARD]
     occupied = s0 | p1 | p2
     white_reach, white_moves = _attacks(s0, p1, p2, occupied & ~s3, occupied, ZERO, board)
@@ -184,23 +182,23 @@ def _height(masks: Any) -> Any:
 
 
 @kernel
-def count_features(positions: Any, black: Any, masks: Any) -> Any:
+def count_features(positions: Any, sides: Any, masks: Any) -> Any:
     """[n, 2, NUM_FEATURES] counts of [n, 4] positions with side to move [n]."""
     height = _height(masks)
     out = np.empty((len(positions), 2, NUM_FEATURES), dtype=np.int16)
     for i in range(len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        _count(p0, p1, p2, p3, np.uint64(black[i]), masks, height, out[i])
+        _count(p0, p1, p2, p3, np.uint64(sides[i]), masks, height, out[i])
     return out
 
 
 @kernel
-def evaluate_all(positions: Any, black: Any, masks: Any, weights: Any) -> Any:
+def evaluate_all(positions: Any, sides: Any, masks: Any, weights: Any) -> Any:
     """[n] White's expected utility.
 
     Args:
         positions: [n, 4] packed positions.
-        black: [n] side to move of each.
+        sides: [n] side to move of each.
         masks: which board.
         weights: [2, NUM_FEATURES] worth in pawns of what the side to move has, and of
             what the other side has.
@@ -210,7 +208,7 @@ def evaluate_all(positions: Any, black: Any, masks: Any, weights: Any) -> Any:
     values = np.empty(len(positions), dtype=np.float32)
     for i in range(len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        side = np.int64(black[i])
+        side = np.int64(sides[i])
         other = 1 - side
         _count(p0, p1, p2, p3, np.uint64(side), masks, height, counts)
         if counts[side, _KINGS] == 0:

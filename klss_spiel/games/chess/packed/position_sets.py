@@ -22,10 +22,11 @@ import numpy as np
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import rules
-from klss_spiel.games.chess.packed import positions as chess_positions
 from klss_spiel.games.chess.packed.kernels import beliefs as kernels
 from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE
 from klss_spiel.games.chess.packed.kernels.moves import MAX_MOVES
+from klss_spiel.games.chess.packed.positions import Layout, layout, pack, pack_move
+from klss_spiel.games.chess.packed.transition import Transition
 
 DEFAULT_LIMIT: Final = 4_000_000
 
@@ -93,7 +94,7 @@ class PositionSet:
     """Positions that one player holds possible.
 
     Attributes:
-        board: which board.
+        transition: the rules by which positions follow each other.
         viewer: colour of the player.
         side: to move in all of them.
         positions: [n, 4] different packed positions.
@@ -102,7 +103,7 @@ class PositionSet:
         fraction: estimate of the part of all consistent positions that are here; 1 if complete.
     """
 
-    board: chess_positions.Layout
+    transition: Transition
     viewer: int
     side: int
     positions: U64Array
@@ -110,16 +111,27 @@ class PositionSet:
     fraction: float = 1.0
 
     @classmethod
-    def of(cls, position: rules.Position, viewer: int) -> PositionSet:
-        """The set of one position that the player knows, such as the start of a game."""
-        board = chess_positions.layout(position.width, position.height)
-        return cls(board, viewer, position.side, chess_positions.pack([position]))
+    def of(
+        cls, position: rules.Position, viewer: int, transition: Transition | None = None
+    ) -> PositionSet:
+        """The set of one position that the player knows, such as the start of a game.
+
+        The rules are those of the paper unless a transition is given.
+        """
+        board = layout(position.width, position.height)
+        step = transition or Transition(board)
+        return cls(step, viewer, position.side, pack([position]))
+
+    @property
+    def board(self) -> Layout:
+        """Which board."""
+        return self.transition.board
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def __contains__(self, position: rules.Position) -> bool:
-        (word,) = chess_positions.pack([position])
+        (word,) = pack([position])
         return bool((self.positions == word).all(axis=1).any())
 
     def after_own_move(self, move: rules.Move, observation: U64Array) -> PositionSet:
@@ -131,7 +143,7 @@ class PositionSet:
         if self.side != self.viewer:
             raise ValueError(f"expected the turn of side {self.viewer}, it is that of {self.side}")
         demands = self._demands(observation)
-        word = chess_positions.pack_move(self.board, move)
+        word = pack_move(self.board, move)
         moved = kernels.move_and_filter(self.positions, self.viewer, word, demands)
         # A captured rook may or may not have been allowed to castle: two become one.
         positions, _ = distinct(moved, max(len(moved), 1))
@@ -150,20 +162,14 @@ class PositionSet:
             raise ValueError(f"expected a limit of 1 or more positions, got {limit}")
         demands = self._demands(observation)
         before = np.ascontiguousarray(self.positions)
+        game = (self.board.masks, self.transition.variant.queen_only)
 
         def step(
             start: int, table: U64Array, store: U64Array, count: int, threshold: np.uint64
         ) -> tuple[int, int]:
+            members = (table, store)
             reached, filled = kernels.insert_successors(
-                before,
-                start,
-                self.viewer,
-                self.board.masks,
-                demands,
-                table,
-                store,
-                count,
-                threshold,
+                before, start, self.viewer, game, demands, members, count, threshold
             )
             return int(reached), int(filled)
 

@@ -4,11 +4,11 @@ The compiled side of `rules`: the same rules on boards of any size up to 8x8, fo
 many positions at a time. Shapes: n positions are [n, 4] uint64 (32 bytes each; what the
 words mean is told in `kernels.moves`), side to move [n] or one number for all, moves
 uint16 (`pack_move`). Clocks, repetitions and move numbers are not part of a packed
-position, so draws by them are the caller's business (`packed.tree` counts them).
+position (`packed.transition` counts them).
 
     board = layout(8, 8)
     packed = pack([chess_boards.position_of("standard")])
-    children = expand(board, packed, WHITE)
+    starts, moves, children = successors(board, packed, WHITE)
 
 Importing this module imports numba; the package itself does not import it.
 """
@@ -24,12 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import observation, rules
+from klss_spiel.games.chess.actions import action_table
 from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
 from klss_spiel.games.chess.packed.kernels import batches as kernels
 from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
-from klss_spiel.games.chess.packed.kernels import trees as tree_kernels
 from klss_spiel.games.chess.packed.kernels.bits import BOARD_FILES
 from klss_spiel.games.chess.packed.kernels.moves import PUBLIC_BITS
 
@@ -97,7 +96,7 @@ def unpack_move(board: Layout, word: int) -> rules.Move:
 def action_numbers(board: Layout) -> npt.NDArray[np.int32]:
     """[2^15] number in `actions` of each move word; -1 for what is no move."""
     numbers = np.full(1 << 15, -1, dtype=np.int32)
-    for action, move in enumerate(chess_actions.action_table(board.width, board.height).moves):
+    for action, move in enumerate(action_table(board.width, board.height).moves):
         numbers[pack_move(board, move)] = action
     numbers.flags.writeable = False
     return numbers
@@ -114,7 +113,7 @@ def _pack_codes(codes: npt.NDArray[np.uint8], board: Layout) -> U64Array:
 
 def codes_of(board: Layout, positions: U64Array) -> npt.NDArray[np.uint8]:
     """[n, width * height] codes of the squares, those of castling and en passant included."""
-    words = np.ascontiguousarray(_checked(positions))
+    words = np.ascontiguousarray(checked(positions))
     bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
     planes = bits.reshape(len(words), _WORDS, _CELLS)[:, :, board.cell_of]
     weights = np.array([1, 2, 4, 8], dtype=np.uint8)
@@ -145,7 +144,7 @@ def pack(positions: Sequence[rules.Position]) -> U64Array:
 
 def unpack(board: Layout, positions: U64Array, side: Sides) -> list[rules.Position]:
     """Positions of [n, 4] words; clocks are new (0 plies, move 1)."""
-    sides = _sides(side, len(positions))
+    sides = side_array(side, len(positions))
     corners = rules.geometry(board.width, board.height).corners
     unpacked = []
     for codes, mover in zip(codes_of(board, positions), sides.tolist(), strict=True):
@@ -168,7 +167,8 @@ def unpack(board: Layout, positions: U64Array, side: Sides) -> list[rules.Positi
     return unpacked
 
 
-def _checked(positions: U64Array) -> U64Array:
+def checked(positions: U64Array) -> U64Array:
+    """The positions [n, 4], contiguous; ValueError if they are not packed positions."""
     if positions.dtype != np.uint64 or positions.ndim != 2 or positions.shape[1] != _WORDS:
         raise ValueError(
             f"expected packed positions [n, {_WORDS}] of uint64, "
@@ -177,7 +177,7 @@ def _checked(positions: U64Array) -> U64Array:
     return np.ascontiguousarray(positions)
 
 
-def _sides(side: Sides, n: int) -> SideArray:
+def side_array(side: Sides, n: int) -> SideArray:
     """[n] side to move of each position."""
     sides = np.asarray(side)
     if sides.size and not np.isin(sides, (rules.WHITE, rules.BLACK)).all():
@@ -200,8 +200,10 @@ def moves(
         starts: [n + 1] the moves of position i are at starts[i]:starts[i + 1].
         words: [m] moves.
     """
-    words = _checked(positions)
-    starts, full = kernels.generate_all(words, _sides(side, len(words)), board.masks, legal)
+    words = checked(positions)
+    starts, full = kernels.generate_all(
+        words, side_array(side, len(words)), board.masks, legal, False
+    )
     return starts, (full & PUBLIC_BITS).astype(np.uint16)
 
 
@@ -209,8 +211,8 @@ def successors(
     board: Layout, positions: U64Array, side: Sides, legal: bool = False
 ) -> tuple[npt.NDArray[np.int64], MoveArray, U64Array]:
     """Like `moves`, and the position after each: [m, 4]."""
-    words, sides = _checked(positions), _sides(side, len(positions))
-    starts, full = kernels.generate_all(words, sides, board.masks, legal)
+    words, sides = checked(positions), side_array(side, len(positions))
+    starts, full = kernels.generate_all(words, sides, board.masks, legal, False)
     children = kernels.apply_all(words, sides, starts, full)
     return starts, (full & PUBLIC_BITS).astype(np.uint16), children
 
@@ -219,33 +221,35 @@ def perft(board: Layout, position: U64Array, side: int, depth: int, legal: bool 
     """Number of move sequences of `depth` plies from one position ([4])."""
     if depth < 0:
         raise ValueError(f"expected a depth of 0 or more plies, got {depth}")
-    (word,) = _checked(np.atleast_2d(position))
+    (word,) = checked(np.atleast_2d(position))
     return int(kernels.count_paths(word, side, board.masks, depth, legal))
 
 
 def visible_cells(board: Layout, positions: U64Array, side: Sides, viewer: int) -> U64Array:
     """[n] cells that the player of colour `viewer` sees in dark chess, as bit sets."""
-    words = _checked(positions)
+    words = checked(positions)
     cells: U64Array = observation_kernels.visible_all(
-        words, _sides(side, len(words)), viewer, board.masks
+        words, side_array(side, len(words)), viewer, board.masks
     )
     return cells
 
 
 def observations(board: Layout, positions: U64Array, side: Sides, viewer: int) -> U64Array:
     """[n, 5] what that player sees: the position in the fog, and the visible cells."""
-    words = _checked(positions)
+    words = checked(positions)
     seen: U64Array = observation_kernels.observe_all(
-        words, _sides(side, len(words)), viewer, board.masks
+        words, side_array(side, len(words)), viewer, board.masks
     )
     return seen
 
 
 def observation_keys(board: Layout, positions: U64Array, side: Sides) -> U64Array:
     """[n, 2] 64-bit keys of White's and Black's observations."""
-    words = _checked(positions)
+    words = checked(positions)
     keys: U64Array
-    keys, _ = observation_kernels.keys_and_mobility(words, _sides(side, len(words)), board.masks)
+    keys, _ = observation_kernels.keys_and_mobility(
+        words, side_array(side, len(words)), board.masks
+    )
     return keys
 
 
@@ -284,63 +288,11 @@ def observation_from_text(board: Layout, viewer: int, text: str) -> U64Array:
     return words
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Expansion:
-    """Children of n positions in dark chess, m of them, those of one parent together.
-
-    Attributes:
-        starts: [n + 1] children of position i are at starts[i]:starts[i + 1].
-        moves: [m] move that leads to each.
-        positions: [m, 4] the children.
-        sides: [m] who is to move there.
-        keys: [m, 2] keys of White's and Black's observations: what a player is told next.
-        terminal: [m] whether a king has been captured or the side to move cannot move.
-            Draws by repetition, fifty moves or a horizon are not seen here.
-        utility: [m] White's utility where terminal, 0 elsewhere.
-    """
-
-    starts: npt.NDArray[np.int64]
-    moves: MoveArray
-    positions: U64Array
-    sides: SideArray
-    keys: U64Array
-    terminal: npt.NDArray[np.bool_]
-    utility: npt.NDArray[np.float32]
-
-
-def expand(
-    board: Layout, positions: U64Array, side: Sides, no_move_loses: bool = True
-) -> Expansion:
-    """All children of positions with what a search needs to know of each.
-
-    Args:
-        board: which board.
-        positions: [n, 4].
-        side: to move.
-        no_move_loses: a side without any move loses (Obscuro, appendix A); else a draw.
-    """
-    words, sides = _checked(positions), _sides(side, len(positions))
-    starts, full = kernels.generate_all(words, sides, board.masks, False)
-    children = kernels.apply_all(words, sides, starts, full)
-    next_sides = np.repeat(1 - sides, np.diff(starts))
-    keys, can_move = observation_kernels.keys_and_mobility(children, next_sides, board.masks)
-    terminal, utility = tree_kernels.judge(children, next_sides, can_move, no_move_loses)
-    return Expansion(
-        starts=starts,
-        moves=(full & PUBLIC_BITS).astype(np.uint16),
-        positions=children,
-        sides=next_sides,
-        keys=keys,
-        terminal=terminal,
-        utility=utility,
-    )
-
-
 def features(board: Layout, positions: U64Array, side: Sides) -> npt.NDArray[np.int16]:
     """[n, 2, NUM_FEATURES] counts for White and Black (`handmade_kernels.FEATURES`)."""
-    words = _checked(positions)
+    words = checked(positions)
     counts: npt.NDArray[np.int16] = feature_kernels.count_features(
-        words, _sides(side, len(words)), board.masks
+        words, side_array(side, len(words)), board.masks
     )
     return counts
 
@@ -352,7 +304,7 @@ def evaluate(
 
     Exact where the game is over or the side to move can capture the king.
     """
-    words, sides = _checked(positions), _sides(side, len(positions))
+    words, sides = checked(positions), side_array(side, len(positions))
     values: npt.NDArray[np.float32] = feature_kernels.evaluate_all(
         words, sides, board.masks, np.asarray(weights, dtype=np.float32)
     )

@@ -1,4 +1,4 @@
-"""A whole game tree of dark chess as arrays, in seconds for millions of nodes.
+"""A whole game tree of dark chess, in seconds for millions of nodes.
 
 The same tree that walking the states of `python_dark_chess` gives: nodes breadth first,
 children of a node in the order of their action numbers, both players' infosets at every
@@ -15,16 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import observation, rules
+from klss_spiel.games.chess import boards, observation, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.packed import positions
-from klss_spiel.games.chess.packed.kernels import batches as kernels
-from klss_spiel.games.chess.packed.kernels import observations as observation_kernels
 from klss_spiel.games.chess.packed.kernels import trees as tree_kernels
-
-TERMINAL: Final = -4  # as pyspiel.PlayerId.TERMINAL
-NO_PARENT: Final = -1
-NO_ACTION: Final = -1
+from klss_spiel.games.chess.packed.transition import Transition
+from klss_spiel.progress import Progress
+from klss_spiel.tree import NO_ACTION, NO_PARENT, TERMINAL, GameTree
+from klss_spiel.tree_builder import assemble_tree
 
 # A position cannot stand for the third time earlier than this.
 _FIRST_REPETITION: Final = 8
@@ -33,34 +31,11 @@ IntArray = npt.NDArray[np.int32]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TreeArrays:
-    """A game tree of N nodes, breadth first, the children of a node contiguous.
-
-    Attributes:
-        parent: [N] parent node; NO_PARENT at the root.
-        action: [N] action that led here; NO_ACTION at the root.
-        player: [N] who moves: 0 (White), 1 (Black) or TERMINAL.
-        utility: [N] White's utility at terminal nodes, 0 elsewhere.
-        infoset: [2, N] infoset of each player at each node, numbered by first appearance.
-        level_start: [depth + 2] nodes of depth d are level_start[d]:level_start[d + 1].
-        labels: for each player [infosets] information state string, as the states of
-            `python_dark_chess` give it, where that player moves; "" elsewhere.
-    """
-
-    parent: IntArray
-    action: IntArray
-    player: npt.NDArray[np.int8]
-    utility: npt.NDArray[np.float64]
-    infoset: IntArray
-    level_start: IntArray
-    labels: tuple[tuple[str, ...], tuple[str, ...]]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class _Level:
     """Nodes of one depth; `open` are the indices of those at which the game goes on."""
 
     first: int
+    side: int
     positions: U64Array
     parent: IntArray
     action: IntArray
@@ -70,12 +45,16 @@ class _Level:
     open: npt.NDArray[np.int64]
 
 
-def tree_arrays(setup: DarkChessSetup, max_nodes: int = 50_000_000) -> TreeArrays:
-    """Enumerates a game of dark chess with a horizon.
+def game_tree(
+    setup: DarkChessSetup, name: str, max_nodes: int, progress: Progress | None = None
+) -> GameTree:
+    """Enumerates a game of dark chess.
 
     Args:
-        setup: the game.
+        setup: the game; without a horizon its tree is likely to be too large.
+        name: what the tree is called.
         max_nodes: refuse a game with more nodes than this.
+        progress: what to report the number of nodes to.
 
     Raises:
         ValueError: the tree is larger than `max_nodes`.
@@ -83,26 +62,29 @@ def tree_arrays(setup: DarkChessSetup, max_nodes: int = 50_000_000) -> TreeArray
     start = setup.start
     root = _Level(
         first=0,
+        side=start.side,
         positions=positions.pack([start]),
         parent=np.array([NO_PARENT], dtype=np.int32),
         action=np.array([NO_ACTION], dtype=np.int32),
         utility=np.zeros(1, dtype=np.float32),
         clock=np.array([start.halfmove_clock], dtype=np.int32),
-        keys=np.zeros((1, 2), dtype=np.uint64),
+        keys=np.zeros((2, 1), dtype=np.uint64),
         open=np.zeros(1, dtype=np.int64),
     )
     levels = [root]
-    nodes = 1
+    step = Transition.of(setup)
     while len(levels[-1].open):
-        level = _next_level(setup, levels, max_nodes)
-        nodes += len(level.parent)
-        levels.append(level)
+        levels.append(_next_level(step, levels, max_nodes))
+        if progress is not None:
+            progress.update(levels[-1].first + len(levels[-1].parent))
     infoset, labels = _infosets(setup, levels)
     sizes = [len(level.parent) for level in levels]
-    player = np.full(nodes, TERMINAL, dtype=np.int8)
-    for depth, level in enumerate(levels):
-        player[level.first + level.open] = (start.side + depth) % 2
-    return TreeArrays(
+    player = np.full(sum(sizes), TERMINAL, dtype=np.int8)
+    for level in levels:
+        player[level.first + level.open] = level.side
+    return assemble_tree(
+        name=name,
+        chance=np.ones(sum(sizes)),
         parent=np.concatenate([level.parent for level in levels]),
         action=np.concatenate([level.action for level in levels]),
         player=player,
@@ -113,52 +95,31 @@ def tree_arrays(setup: DarkChessSetup, max_nodes: int = 50_000_000) -> TreeArray
     )
 
 
-def _next_level(setup: DarkChessSetup, levels: list[_Level], max_nodes: int) -> _Level:
+def _next_level(step: Transition, levels: list[_Level], max_nodes: int) -> _Level:
     """All children of the last level."""
-    room = max_nodes - sum(len(level.parent) for level in levels)
-    start, variant = setup.start, setup.variant
-    board = positions.layout(start.width, start.height)
     last, depth = levels[-1], len(levels)
-    mover = (start.side + depth - 1) % 2
     parents = np.ascontiguousarray(last.positions[last.open])
-    movers = np.full(len(parents), mover, dtype=np.uint8)
-    starts, words = kernels.generate_all(parents, movers, board.masks, False)
-    if variant.queen_only:
-        promotion = words >> 12 & 7
-        kept = (promotion == rules.NO_PROMOTION) | (promotion == rules.QUEEN)
-        starts = np.concatenate([[0], np.cumsum(kept)])[starts].astype(starts.dtype)
-        words = words[kept]
-    if len(words) > room:
+    moves = step.moves(parents, last.side)
+    reached = last.first + len(last.parent)
+    if reached + len(moves) > max_nodes:
         raise ValueError(
-            f"the game has more than max_nodes={max_nodes} nodes ({max_nodes - room} reached, "
-            f"{len(words)} more at depth {depth}); raise it with the argument max_nodes"
+            f"the game has more than max_nodes={max_nodes} nodes ({reached} reached, "
+            f"{len(moves)} more at depth {depth}); raise it with the argument max_nodes"
         )
-    actions = tree_kernels.sort_moves(starts, words, positions.action_numbers(board))
-    children = kernels.apply_all(parents, movers, starts, words)
-    parent = np.repeat(last.open, np.diff(starts))
-    irreversible = tree_kernels.is_irreversible(parents, starts, words)
-    clock = np.where(irreversible, 0, last.clock[parent] + 1).astype(np.int32)
-    sides = np.full(len(words), 1 - mover, dtype=np.uint8)
-    observed, can_move = observation_kernels.keys_and_mobility(children, sides, board.masks)
-    terminal, utility = tree_kernels.judge(children, sides, can_move, variant.no_move_loses)
-    drawn = clock >= rules.FIFTY_MOVES
-    if depth == setup.horizon:
-        drawn[:] = True
-    elif depth >= _FIRST_REPETITION:
-        drawn |= _repeated(levels, children, parent, clock)
-    # Whether and how the game has ended is part of what both see.
-    over = terminal | drawn
-    ending = np.where(over, 2 + utility.astype(np.int8), 0).astype(np.uint8)
+    after = step.successors(parents, last.side, depth - 1, last.clock[last.open], moves)
+    parent = np.repeat(last.open, np.diff(moves.starts))
+    over = after.over
+    if depth >= _FIRST_REPETITION:
+        over |= _repeated(levels, after.positions, parent, after.clock)
     return _Level(
-        first=last.first + len(last.parent),
-        positions=children,
+        first=reached,
+        side=1 - last.side,
+        positions=after.positions,
         parent=(last.first + parent).astype(np.int32),
-        action=actions,
-        utility=utility,
-        clock=clock,
-        keys=tree_kernels.extend_keys(
-            last.keys, parent, words, mover, observed, ending, variant.observe_every_ply
-        ),
+        action=moves.actions,
+        utility=after.utility,
+        clock=after.clock,
+        keys=step.knowledge(last.keys[:, last.open], last.side, after, over),
         open=np.flatnonzero(~over),
     )
 
@@ -190,7 +151,7 @@ def _infosets(
         texts: list[str] = []
         labelled: list[str] = []
         for depth, level in enumerate(levels):
-            numbers, first = tree_kernels.intern(np.ascontiguousarray(level.keys[:, player]))
+            numbers, first = tree_kernels.intern(np.ascontiguousarray(level.keys[player]))
             here = slice(level.first, level.first + len(numbers))
             offset = len(labelled)
             infoset[player, here] = offset + numbers
@@ -199,14 +160,14 @@ def _infosets(
             goes_on[level.open] = True
             wanted = np.flatnonzero(goes_on[first])
             new = np.full(len(first), "", dtype=object)
-            decides = (setup.start.side + depth) % 2 == player
+            decides = level.side == player
             # The other player's text is only the beginning of later ones.
             needed = decides or (len(wanted) and len(levels[depth + 1].open))
             if depth == 0:
                 new[:] = "White" if player == rules.WHITE else "Black"
             elif len(wanted) and needed:
                 before = infoset[player, level.parent[first[wanted]]]
-                new[wanted] = _texts(setup, level, depth, player, first[wanted], texts, before)
+                new[wanted] = _texts(setup, level, player, first[wanted], texts, before)
             # Texts of earlier levels are looked up by infoset number.
             texts.extend(new)
             labelled.extend(new if decides else [""] * len(new))
@@ -217,26 +178,25 @@ def _infosets(
 def _texts(
     setup: DarkChessSetup,
     level: _Level,
-    depth: int,
     player: int,
     nodes: npt.NDArray[np.int64],
     texts: list[str],
     before: IntArray,
 ) -> list[str]:
     """Information state strings of a player at some nodes of a level."""
-    mover = (setup.start.side + depth - 1) % 2
+    mover = 1 - level.side
     names = setup.table.names
     heads = [texts[i] for i in before]
     if mover == player:
         heads = [f"{h} {names[a]}" for h, a in zip(heads, level.action[nodes], strict=True)]
         if not setup.variant.observe_every_ply:
             return heads
-    views = _fog_texts(setup, level.positions[nodes], 1 - mover, player)
+    views = _told_texts(setup, level.positions[nodes], level.side, player)
     return [f"{head} {view}" for head, view in zip(heads, views, strict=True)]
 
 
-def _fog_texts(setup: DarkChessSetup, words: U64Array, side: int, player: int) -> list[str]:
-    """`observation.fog_text` of packed positions."""
+def _told_texts(setup: DarkChessSetup, words: U64Array, side: int, player: int) -> list[str]:
+    """`observation.told_text` of packed positions."""
     board = positions.layout(setup.start.width, setup.start.height)
     seen = positions.observations(board, words, side, player)
     marks = f"{observation.VACANT}PNBRQKR{'pP'[side]}pnbrqkr"
@@ -248,4 +208,10 @@ def _fog_texts(setup: DarkChessSetup, words: U64Array, side: int, player: int) -
     lines = np.full((len(words), board.height, board.width + 1), b"/")
     lines[:, :, :-1] = ranks
     whole = lines.reshape(len(words), -1)[:, :-1]
-    return [row.tobytes().decode() for row in np.ascontiguousarray(whole)]
+    texts = [row.tobytes().decode() for row in np.ascontiguousarray(whole)]
+    # Shown as such only to the side to move, which can capture it.
+    for row, victim in zip(*np.nonzero(codes == positions.PASSING_PAWN), strict=True):
+        onto = int(victim) + (board.width if side == rules.WHITE else -board.width)
+        right = boards.square_name(onto, board.width)
+        texts[row] += f" {observation.EN_PASSANT_MARK}{right}"
+    return texts

@@ -14,10 +14,12 @@ import pytest
 from klss_spiel import kernels as package_kernels
 from klss_spiel.games.chess import actions as chess_actions
 from klss_spiel.games.chess import boards, observation, rules
+from klss_spiel.games.chess.dark_chess_play import RULES
 from klss_spiel.games.chess.evaluators import handmade_kernels as feature_kernels
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.kernels import bits as bits_kernels
 from klss_spiel.games.chess.packed.kernels import moves
+from klss_spiel.games.chess.packed.transition import Transition
 from tests.helpers import perft_oracles, random_chess
 from tests.helpers.paths import ROOT
 
@@ -282,16 +284,19 @@ def test_more_material_is_worth_more():
 
 
 @hypothesis.given(st.integers(0, 2**32), st.sampled_from(random_chess.SIZES))
-def test_expansion_tells_a_search_all_it_needs(seed, size):
+def test_successors_tell_a_search_all_it_needs(seed, size):
     rng = random.Random(seed)
     board = packed.layout(*size)
     positions = [random_chess.random_position(rng, *size) for _ in range(3)]
     sides = [p.side for p in positions]
-    grown = packed.expand(board, packed.pack(positions), sides)
+    grown = Transition(board).successors(packed.pack(positions), sides)
+    numbers = chess_actions.action_table(*size).numbers
     for i, position in enumerate(positions):
-        here = slice(grown.starts[i], grown.starts[i + 1])
-        moves = [packed.unpack_move(board, m) for m in grown.moves[here]]
-        assert sorted(moves) == sorted(rules.pseudo_legal_moves(position))
+        here = slice(grown.moves.starts[i], grown.moves.starts[i + 1])
+        moves = [packed.unpack_move(board, m) for m in grown.moves.words[here]]
+        actions = grown.moves.actions[here].tolist()
+        assert actions == sorted(numbers[m] for m in rules.pseudo_legal_moves(position))
+        assert actions == [numbers[m] for m in moves]
         children = [rules.apply_move(position, move) for move in moves]
         assert (grown.positions[here] == packed.pack(children)).all()
         assert (grown.sides[here] == 1 - position.side).all()
@@ -300,20 +305,38 @@ def test_expansion_tells_a_search_all_it_needs(seed, size):
             == packed.observation_keys(board, grown.positions[here], 1 - position.side)
         ).all()
         over = [not rules.pseudo_legal_moves(child) for child in children]
-        assert grown.terminal[here].tolist() == over
+        assert grown.over[here].tolist() == over
+        quiet = position._replace(halfmove_clock=0)
+        assert grown.clock[here].tolist() == [
+            rules.apply_move(quiet, move).halfmove_clock for move in moves
+        ]
         win = 1.0 if position.side == rules.WHITE else -1.0
         assert grown.utility[here].tolist() == [win if ended else 0.0 for ended in over]
 
 
-@pytest.mark.parametrize(("no_move_loses", "utility"), [(True, -1.0), (False, 0.0)])
-def test_a_side_without_moves_loses_or_draws(no_move_loses, utility):
+@pytest.mark.parametrize(("variant", "utility"), [("paper", -1.0), ("no_move_draws", 0.0)])
+def test_a_side_without_moves_loses_or_draws(variant, utility):
     # White is locked in; Black passes with the king.
     position = boards.position_from_fen("6k1/8/8/8/1p6/pPp5/PRP5/KB6 b - -")
     board = packed.layout(8, 8)
-    grown = packed.expand(board, packed.pack([position]), position.side, no_move_loses)
-    passes = grown.moves == packed.pack_move(board, boards.move_from_uci("g8h8", 8, 8))
-    assert grown.terminal[passes].tolist() == [True]
+    step = Transition(board, RULES[variant])
+    grown = step.successors(packed.pack([position]), position.side)
+    passes = grown.moves.actions == chess_actions.action_table(8, 8).names.index("g8h8")
+    assert grown.over[passes].tolist() == [True]
     assert grown.utility[passes].tolist() == [utility]
+
+
+def test_fifty_moves_and_the_horizon_end_the_game():
+    position = boards.position_from_fen("4k3/7p/8/8/8/8/8/4K3 b - -")
+    step = Transition(packed.layout(8, 8), horizon=30)
+    words = packed.pack([position])
+    names = np.array(chess_actions.action_table(8, 8).names)
+    grown = step.successors(words, rules.BLACK, plies=7, clock=99)
+    moved = names[grown.moves.actions[grown.over]]
+    assert set(moved) == {"e8d8", "e8f8", "e8d7", "e8e7", "e8f7"}
+    assert (grown.plies == 8).all()
+    assert step.successors(words, rules.BLACK, plies=29).over.all()
+    assert not step.successors(words, rules.BLACK, plies=28).over.any()
 
 
 @pytest.mark.parametrize(

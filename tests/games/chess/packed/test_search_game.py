@@ -52,16 +52,15 @@ def moves(name, seed, plies=40):
 @settings(max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_views_are_read_off_the_information_state(name, seed):
-    """The observation string says castling and en passant; the information state does not."""
+    """The observation string says castling; the information state does not."""
     game = search_game(name)
     for state, _ in moves(name, seed):
         for player in (0, 1):
-            read = game.read(player, state.information_state_string(player))
-            assert len(read) == state.move_number()
-            if read:
-                told = state.observation_string(player).split(" ", 1)[1]
-                expected = packed.observation_from_text(game.board, player, told)
-                np.testing.assert_array_equal(read[-1][1], expected)
+            read = game.told.read(player, state.information_state_string(player))
+            assert read.plies == len(read.since(0)) == state.move_number()
+            told = state.observation_string(player).split(" ", 1)[1]
+            expected = packed.observation_from_text(game.board, player, told)
+            np.testing.assert_array_equal(read.observation, expected)
 
 
 def test_en_passant_is_told_apart_from_what_looks_like_it():
@@ -77,7 +76,7 @@ def test_en_passant_is_told_apart_from_what_looks_like_it():
         told = state.observation_string(0).split()
         passing.append(told[-1])
         expected = packed.observation_from_text(game.board, 0, " ".join(told[1:]))
-        read = game.read(0, state.information_state_string(0))[-1][1]
+        read = game.told.read(0, state.information_state_string(0)).observation
         np.testing.assert_array_equal(read, expected)
     assert passing == ["d6", "-"]
 
@@ -210,4 +209,28 @@ def test_players_who_look_only_in_turn_are_searched_through_states():
     with pytest.raises(ValueError, match="every ply"):
         DarkChess(pyspiel.load_game(game.name).setup)
     with pytest.raises(ValueError, match="information state of player 0"):
-        search_game(SMALL).read(0, "Black")
+        search_game(SMALL).infosets(0, "Black")
+
+
+@pytest.mark.parametrize("variant", ["thesis", "paper"])
+def test_beliefs_know_into_what_pawns_may_turn(variant):
+    """White cannot see what became of the pawn."""
+    name = f"python_dark_chess(fen=k4/5/5/p4/4K b - - 0 1,rules={variant})"
+    game = pyspiel.load_game(name)
+    compiled, histories = search_game(game).belief(0), HistoryBelief(game, 0)
+    state = game.new_initial_state()
+    sizes = []
+    last = None
+    for move in ("a2a1q", "e1d1", "a5a4", "d1e1", "a4a5"):
+        if state.current_player() == 0:
+            for belief in (compiled, histories):
+                belief.advance(last, state.information_state_string(0))
+            expected = packed.pack([s.moment.course.position for s in histories.positions])
+            found = {row.tobytes() for row in compiled.positions[:, :4]}
+            assert found == {row.tobytes() for row in expected}
+            assert compiled.complete
+            sizes.append(len(found))
+            last = state.string_to_action(move)
+        state.apply_action(state.string_to_action(move))
+    # The pawn has become a queen or stays; otherwise four pieces are possible.
+    assert sizes[0] == {"thesis": 4, "paper": 7}[variant]

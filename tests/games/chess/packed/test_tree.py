@@ -1,24 +1,24 @@
 """Trees of dark chess from compiled code against the walk over OpenSpiel's states."""
 
-import dataclasses
-
 import numpy as np
 import pyspiel
 import pytest
 
 import klss_spiel.openspiel
-from klss_spiel import tree as game_tree
 from klss_spiel.games.chess import boards
 from klss_spiel.games.chess import dark_chess_play as play
 from klss_spiel.games.chess.packed import tree as chess_tree
+from klss_spiel.progress import Progress
+from klss_spiel.tree import PLAYERS, TERMINAL, GameTree
 
 _PAWNS = "k4/1p2p/5/P1P2/4K w - -"
 _REPEATING = "k2/3/2K w - -"
 
 
-def _arrays(fen: str, horizon: int, rules: str = "paper") -> chess_tree.TreeArrays:
+def _tree(fen: str, horizon: int, rules: str = "paper") -> GameTree:
     start = boards.position_from_fen(fen)
-    return chess_tree.tree_arrays(play.DarkChessSetup(start, horizon, play.RULES[rules]))
+    setup = play.DarkChessSetup(start, horizon, play.RULES[rules])
+    return chess_tree.game_tree(setup, "small", max_nodes=10_000_000)
 
 
 @pytest.mark.parametrize(
@@ -37,29 +37,29 @@ def _arrays(fen: str, horizon: int, rules: str = "paper") -> chess_tree.TreeArra
     ],
 )
 def test_the_tree_is_the_one_that_walking_the_states_gives(fen, horizon, rules):
-    arrays = _arrays(fen, horizon, rules)
+    compiled = _tree(fen, horizon, rules)
     name = f"python_dark_chess(fen={fen},horizon={horizon},rules={rules})"
     tree = klss_spiel.openspiel.tree_from_game(pyspiel.load_game(name), from_states=True)
     for field in ("parent", "action", "player", "utility", "level_start"):
-        assert np.array_equal(getattr(arrays, field), getattr(tree, field)), field
-    for player in game_tree.PLAYERS:
-        assert np.array_equal(arrays.infoset[player], tree.infoset[player])
-        assert arrays.labels[player] == tree.infosets[player].labels
+        assert np.array_equal(getattr(compiled, field), getattr(tree, field)), field
+    for player in PLAYERS:
+        assert np.array_equal(compiled.infoset[player], tree.infoset[player])
+        assert compiled.infosets[player].labels == tree.infosets[player].labels
 
 
 def test_repetitions_end_the_game():
     horizon = 9
-    arrays = _arrays(_REPEATING, horizon)
-    depth = np.repeat(np.arange(horizon + 1), np.diff(arrays.level_start))
-    drawn = (arrays.player == chess_tree.TERMINAL) & (arrays.utility == 0)
+    compiled = _tree(_REPEATING, horizon)
+    depth = np.repeat(np.arange(horizon + 1), np.diff(compiled.level_start))
+    drawn = (compiled.player == TERMINAL) & (compiled.utility == 0)
     early = np.flatnonzero(drawn & (depth < horizon))
     assert set(depth[early]) == {8}
     state = pyspiel.load_game(f"python_dark_chess(fen={_REPEATING},horizon={horizon})")
     for node in early[:: max(1, len(early) // 20)]:
         line = []
         while node:
-            line.append(int(arrays.action[node]))
-            node = arrays.parent[node]
+            line.append(int(compiled.action[node]))
+            node = compiled.parent[node]
         walk = state.new_initial_state()
         for action in reversed(line):
             assert not walk.is_terminal()
@@ -69,23 +69,35 @@ def test_repetitions_end_the_game():
 
 
 def test_minimal_4x3_has_the_known_size():
-    arrays = _arrays(boards.BOARDS["minimal4x3"], 6)
-    assert np.diff(arrays.level_start).tolist() == [1, 9, 27, 211, 1094, 8444, 37512]
-    terminal = arrays.player == chess_tree.TERMINAL
-    utilities = [int((arrays.utility[terminal] == u).sum()) for u in (1, 0, -1)]
+    compiled = _tree(boards.BOARDS["minimal4x3"], 6)
+    assert np.diff(compiled.level_start).tolist() == [1, 9, 27, 211, 1094, 8444, 37512]
+    terminal = compiled.player == TERMINAL
+    utilities = [int((compiled.utility[terminal] == u).sum()) for u in (1, 0, -1)]
     assert utilities == [803, 34174, 3422]
-    assert [sum(map(bool, labels)) for labels in arrays.labels] == [830, 3573]
+    assert [len(infosets.decisions) for infosets in compiled.infosets] == [830, 3573]
 
 
 def test_a_tree_that_is_too_large_is_refused():
     setup = play.DarkChessSetup(boards.position_of("standard"), 5)
     with pytest.raises(ValueError, match="max_nodes"):
-        chess_tree.tree_arrays(setup, max_nodes=10_000)
+        chess_tree.game_tree(setup, "large", max_nodes=10_000)
 
 
 @pytest.mark.slow
 def test_mate2_has_the_known_size():
     setup = play.DarkChessSetup(boards.position_of("mate2"), 6)
-    arrays = chess_tree.tree_arrays(setup)
-    assert np.diff(arrays.level_start).tolist() == [1, 16, 186, 2955, 33337, 516888, 5918591]
-    assert dataclasses.is_dataclass(arrays)
+    compiled = chess_tree.game_tree(setup, "mate2", max_nodes=10_000_000)
+    assert np.diff(compiled.level_start).tolist() == [1, 16, 186, 2955, 33337, 516888, 5918591]
+
+
+def test_progress_is_told_while_enumerating():
+    told = []
+
+    class Listener(Progress):
+        def update(self, done):
+            told.append(done)
+
+    tree = klss_spiel.openspiel.tree_from_game(
+        "python_dark_chess(board=minimal4x3,horizon=4)", progress=Listener("test")
+    )
+    assert told == tree.level_start[2:].tolist()

@@ -12,20 +12,22 @@ from klss_spiel.games.chess.packed.kernels.moves import (
     apply,
     generate,
     keep_legal,
+    keep_permitted,
     settle,
 )
 from klss_spiel.kernels import kernel
 
 
 @kernel
-def generate_all(positions: Any, black: Any, masks: Any, legal: Any) -> Any:
+def generate_all(positions: Any, sides: Any, masks: Any, legal: Any, queen_only: Any) -> Any:
     """Moves of many positions.
 
     Args:
         positions: [n, 4] packed positions.
-        black: [n] side to move of each.
+        sides: [n] side to move of each.
         masks: which board.
         legal: rules of ordinary chess; else dark chess.
+        queen_only: a pawn can become nothing but a queen.
 
     Returns:
         starts: [n + 1] the moves of position i are words[starts[i]:starts[i + 1]].
@@ -38,10 +40,12 @@ def generate_all(positions: Any, black: Any, masks: Any, legal: Any) -> Any:
     total = np.int64(0)
     for i in range(n):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        side = np.uint64(black[i])
+        side = np.uint64(sides[i])
         count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, moves)
         if legal:
             count = keep_legal(p0, p1, p2, p3, side, moves, count)
+        if queen_only:
+            count = keep_permitted(moves, count, queen_only)
         if total + MAX_MOVES > len(words):
             more = np.empty(2 * len(words), dtype=np.uint32)
             more[:total] = words[:total]
@@ -54,12 +58,12 @@ def generate_all(positions: Any, black: Any, masks: Any, legal: Any) -> Any:
 
 
 @kernel
-def apply_all(positions: Any, black: Any, starts: Any, words: Any) -> Any:
+def apply_all(positions: Any, sides: Any, starts: Any, words: Any) -> Any:
     """[m, 4] positions after the moves of `generate_all`."""
     children = np.empty((len(words), 4), dtype=np.uint64)
     for i in range(len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        side = np.uint64(black[i])
+        side = np.uint64(sides[i])
         s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), side)
         for j in range(starts[i], starts[i + 1]):
             c0, c1, c2, c3 = apply(s0, p1, p2, s3, side, np.uint64(words[j]))
@@ -71,7 +75,7 @@ def apply_all(positions: Any, black: Any, starts: Any, words: Any) -> Any:
 
 
 @kernel
-def count_paths(position: Any, black: Any, masks: Any, depth: Any, legal: Any) -> Any:
+def count_paths(position: Any, mover: Any, masks: Any, depth: Any, legal: Any) -> Any:
     """Number of move sequences of `depth` plies (perft)."""
     if depth == 0:
         return ONE
@@ -84,7 +88,7 @@ def count_paths(position: Any, black: Any, masks: Any, depth: Any, legal: Any) -
     fresh = True
     while ply >= 0:
         p0, p1, p2, p3 = line[ply, 0], line[ply, 1], line[ply, 2], line[ply, 3]
-        side = np.uint64(black) ^ np.uint64(ply & 1)
+        side = np.uint64(mover) ^ np.uint64(ply & 1)
         if fresh:
             count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, words[ply])
             if legal:

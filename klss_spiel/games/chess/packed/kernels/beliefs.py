@@ -43,6 +43,7 @@ from klss_spiel.games.chess.packed.kernels.moves import (
     complete_word,
     generate,
     has_both_kings,
+    keep_permitted,
     settle,
 )
 from klss_spiel.games.chess.packed.kernels.observations import hash_words
@@ -77,18 +78,18 @@ _TWO_STEPS_WORD: Final = np.uint64(1 << 15 | 1 << 18)
 
 
 @kernel
-def make_filter(observation: Any, black: Any, viewer: Any, masks: Any) -> Any:
+def make_filter(observation: Any, to_move: Any, viewer: Any, masks: Any) -> Any:
     """What an observation demands of positions.
 
     Args:
         observation: [5] words (`kernels.observations`).
-        black: side to move when it was made.
+        to_move: side to move when it was made.
         viewer: colour of the player who made it.
         masks: which board.
     """
     o0, o1, o2, o3 = observation[0], observation[1], observation[2], observation[3]
     seen = observation[4]
-    side, player = np.uint64(black), np.uint64(viewer)
+    side, player = np.uint64(to_move), np.uint64(viewer)
     passing = o3 & ~(o0 | o1 | o2)
     o0, o3 = settle(o0, o3, passing, side)
     occupied = o0 | o1 | o2
@@ -129,12 +130,12 @@ def conflicts(s0: Any, s1: Any, s2: Any, s3: Any, viewer: Any, demands: Any) -> 
 
 
 @kernel
-def consistent(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, viewer: Any, demands: Any) -> Any:
+def consistent(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, viewer: Any, demands: Any) -> Any:
     """Whether a position gives the observation that the filter was made of."""
     passing = p3 & ~(p0 | p1 | p2)
-    if viewer == black and passing != demands[_PASSING]:
+    if viewer == side and passing != demands[_PASSING]:
         return False
-    s0, s3 = settle(p0, p3, passing, black)
+    s0, s3 = settle(p0, p3, passing, side)
     return conflicts(s0, p1, p2, s3, viewer, demands) == ZERO
 
 
@@ -317,10 +318,9 @@ def insert_successors(
     positions: Any,
     start: Any,
     viewer: Any,
-    masks: Any,
+    game: Any,
     demands: Any,
-    table: Any,
-    store: Any,
+    members: Any,
     count: Any,
     threshold: Any,
 ) -> Any:
@@ -330,16 +330,17 @@ def insert_successors(
         positions: [n, 4] packed positions, the viewer's opponent to move.
         start: first of them to expand.
         viewer: colour of the player who believes.
-        masks: which board.
+        game: which board (masks), and whether a pawn can become nothing but a queen.
         demands: filter made of the observation after the opponent's move.
-        table: entries of the set.
-        store: [room, 4] positions of the set.
-        count: their number.
+        members: the set: its table and its store ([room, 4] positions).
+        count: how many positions it has.
         threshold: largest hash to accept.
 
     Returns:
         The first position not expanded (n if all are) and the new count.
     """
+    masks, queen_only = game
+    table, store = members
     player = np.uint64(viewer)
     mover = player ^ ONE
     moves = np.empty(2 * MAX_MOVES, dtype=np.uint64)
@@ -348,6 +349,8 @@ def insert_successors(
     for i in range(start, len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
         found = possible_last_moves(p0, p1, p2, p3, player, masks, demands, moves)
+        if queen_only:
+            found = keep_permitted(moves, found, queen_only)
         if found == ZERO:
             continue
         if size >= BATCH or np.int64(filled + size + found) > len(store):

@@ -197,17 +197,17 @@ def king_attacks_of_set(kings: Any) -> Any:
 
 
 @kernel
-def pawn_attacks_of_set(pawns: Any, black: Any) -> Any:
+def pawn_attacks_of_set(pawns: Any, side: Any) -> Any:
     """Cells attacked by any of a set of pawns of one colour."""
-    if black:
+    if side:
         return ((pawns >> _S9) & NOT_LAST_FILE) | ((pawns >> _S7) & NOT_FIRST_FILE)
     return ((pawns << _S9) & NOT_FIRST_FILE) | ((pawns << _S7) & NOT_LAST_FILE)
 
 
 @kernel
-def ahead(cells: Any, black: Any) -> Any:
+def ahead(cells: Any, side: Any) -> Any:
     """Cells one rank forward, seen from a colour."""
-    if black:
+    if side:
         return cells >> _S8
     return cells << _S8
 

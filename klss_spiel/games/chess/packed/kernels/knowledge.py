@@ -21,28 +21,32 @@ _ENDING: Final = np.uint64(0xD1310BA698DFB5AC)
 
 @kernel
 def extend_knowledge(
-    keys: Any, starts: Any, movers: Any, words: Any, observed: Any, ending: Any
+    keys: Any, moves: Any, movers: Any, observed: Any, ending: Any, every_ply: Any
 ) -> Any:
     """What both players know at the children of some positions.
 
     Args:
         keys: [2, n] what they know at the parents.
-        starts: [n + 1] children of position i are at starts[i]:starts[i + 1].
+        moves: two arrays, [n + 1] starts and [m] words: children of position i are at
+            starts[i]:starts[i + 1], reached by these moves.
         movers: [n] who moves at each parent.
-        words: [m] move that leads to each child.
         observed: [m, 2] keys of what both see there.
-        ending: [m] how the game ended there, 0 if it goes on; both are told.
+        ending: [m] how the game ended there, 0 if it goes on; both are told and look.
+        every_ply: whether the mover looks at the board after the own move, too.
 
     Returns:
         [2, m].
     """
+    starts, words = moves
     extended = np.empty((2, len(words)), dtype=np.uint64)
     for i in range(len(movers)):
         for j in range(starts[i], starts[i + 1]):
             for player in range(2):
                 own = movers[i] == player
                 move = (np.uint64(words[j]) & PUBLIC_BITS) + ONE if own else ZERO
-                seen = observed[j, player] ^ (np.uint64(ending[j]) * _ENDING)
+                looks = every_ply or not own or ending[j]
+                seen = observed[j, player] if looks else ZERO
+                seen ^= np.uint64(ending[j]) * _ENDING
                 extended[player, j] = extend_key(keys[player, i], move, seen)
     return extended
 
@@ -87,16 +91,16 @@ def is_forcing(parents: Any, starts: Any, words: Any, children: Any, sides: Any)
                 answer[j] = True
                 continue
             p0, p1, p2, p3 = children[j, 0], children[j, 1], children[j, 2], children[j, 3]
-            black = np.uint64(sides[j])
+            side = np.uint64(sides[j])
             typed = p0 | p1 | p2
             passing = p3 & ~typed
             p0 |= passing  # counts as a pawn of the side that is not to move
-            if black:
+            if side:
                 p3 &= ~passing
             typed |= passing
-            own = typed & (p3 if black else ~p3)
+            own = typed & (p3 if side else ~p3)
             king = own & ~p0 & p1 & p2
             if king:
                 cell = first_cell(king)
-                answer[j] = attacked(p0, p1, p2, typed & ~own, typed, cell, black)
+                answer[j] = attacked(p0, p1, p2, typed & ~own, typed, cell, side)
     return answer

@@ -84,11 +84,11 @@ _KING: Final = np.uint64(6)
 
 
 @kernel
-def sides(p0: Any, p1: Any, p2: Any, p3: Any, black: Any) -> Any:
+def sides(p0: Any, p1: Any, p2: Any, p3: Any, side: Any) -> Any:
     """Cells of the side to move, of the other side, and of the pawn en passant."""
     typed = p0 | p1 | p2
     passing = p3 & ~typed
-    if black:
+    if side:
         own = p3 & typed
         return own, (typed & ~p3) | passing, passing
     own = typed & ~p3
@@ -96,9 +96,9 @@ def sides(p0: Any, p1: Any, p2: Any, p3: Any, black: Any) -> Any:
 
 
 @kernel
-def settle(p0: Any, p3: Any, passing: Any, black: Any) -> Any:
+def settle(p0: Any, p3: Any, passing: Any, side: Any) -> Any:
     """Words 0 and 3 once the pawn en passant of the side not to move is a plain pawn."""
-    if black:
+    if side:
         return p0 | passing, p3 & ~passing
     return p0 | passing, p3
 
@@ -111,8 +111,8 @@ def has_both_kings(p0: Any, p1: Any, p2: Any, p3: Any) -> Any:
 
 
 @kernel
-def attacked(p0: Any, p1: Any, p2: Any, foes: Any, occupied: Any, cell: Any, black: Any) -> Any:
-    """Whether a piece of `foes` attacks `cell`, on which a piece of colour `black` stands.
+def attacked(p0: Any, p1: Any, p2: Any, foes: Any, occupied: Any, cell: Any, side: Any) -> Any:
+    """Whether a piece of `foes` attacks `cell`, on which a piece of colour `side` stands.
 
     The words must be settled: no pawn en passant among them.
     """
@@ -120,7 +120,7 @@ def attacked(p0: Any, p1: Any, p2: Any, foes: Any, occupied: Any, cell: Any, bla
         return True
     if JUMPS[cell, 1] & foes & ~p0 & p1 & p2:
         return True
-    if pawn_attacks_of_set(ONE << cell, black) & foes & p0 & ~p1 & ~p2:
+    if pawn_attacks_of_set(ONE << cell, side) & foes & p0 & ~p1 & ~p2:
         return True
     if bishop_attacks(cell, occupied) & foes & p0 & (p1 ^ p2):
         return True
@@ -139,11 +139,11 @@ def _put_targets(moves: Any, count: Any, source: Any, targets: Any, kind: Any, a
 
 
 @kernel
-def _put_pawns(moves: Any, count: Any, targets: Any, shift: Any, black: Any, last: Any) -> Any:
+def _put_pawns(moves: Any, count: Any, targets: Any, shift: Any, side: Any, last: Any) -> Any:
     """Appends pawn moves that all go `shift` cells forward; on `last` they promote."""
     while targets:
         target = first_cell(targets)
-        source = target + shift if black else target - shift
+        source = target + shift if side else target - shift
         word = source | (target << _TARGET_SHIFT)
         if (ONE << target) & last:
             for kind in range(2, 6):
@@ -163,7 +163,7 @@ def generate(
     p1: Any,
     p2: Any,
     p3: Any,
-    black: Any,
+    side: Any,
     masks: Any,
     sources: Any,
     targets: Any,
@@ -177,7 +177,7 @@ def generate(
         p1: second word.
         p2: third word.
         p3: fourth word.
-        black: side to move.
+        side: side to move.
         masks: which board.
         sources: cells from which moves are wanted, FULL for all.
         targets: cells to which moves are wanted, FULL for all.
@@ -187,7 +187,7 @@ def generate(
     count = ZERO
     if not has_both_kings(p0, p1, p2, p3):
         return count
-    own, foes, passing = sides(p0, p1, p2, p3, black)
+    own, foes, passing = sides(p0, p1, p2, p3, side)
     occupied = own | foes
     empty = masks[BOARD] & ~occupied
     wanted = masks[BOARD] & ~own & targets
@@ -223,26 +223,26 @@ def generate(
         left &= left - ONE
 
     pawns = movers & p0 & ~p1 & ~p2
-    last = masks[LAST + black]
-    one = ahead(pawns, black) & empty
-    two = ahead(ahead(pawns & masks[DOUBLE + black], black) & empty, black) & empty & targets
-    count = _put_pawns(moves, count, one & targets, _S8, black, last)
+    last = masks[LAST + side]
+    one = ahead(pawns, side) & empty
+    two = ahead(ahead(pawns & masks[DOUBLE + side], side) & empty, side) & empty & targets
+    count = _put_pawns(moves, count, one & targets, _S8, side, last)
     while two:
         target = first_cell(two)
-        source = target + _S16 if black else target - _S16
+        source = target + _S16 if side else target - _S16
         count = _put_targets(moves, count, source, ONE << target, TWO_STEPS, _PAWN)
         two &= two - ONE
     prey = foes & targets
-    if black:
+    if side:
         nine = (pawns >> _S9) & NOT_LAST_FILE & prey
         seven = (pawns >> _S7) & NOT_FIRST_FILE & prey
     else:
         nine = (pawns << _S9) & NOT_FIRST_FILE & prey
         seven = (pawns << _S7) & NOT_LAST_FILE & prey
-    count = _put_pawns(moves, count, nine, _S9, black, last)
-    count = _put_pawns(moves, count, seven, _S7, black, last)
+    count = _put_pawns(moves, count, nine, _S9, side, last)
+    count = _put_pawns(moves, count, seven, _S7, side, last)
     if specials:
-        count = _put_specials(p0, p1, p2, own, passing, occupied, black, moves, count)
+        count = _put_specials(p0, p1, p2, own, passing, occupied, side, moves, count)
     return count
 
 
@@ -254,14 +254,14 @@ def _put_specials(
     own: Any,
     passing: Any,
     occupied: Any,
-    black: Any,
+    side: Any,
     moves: Any,
     count: Any,
 ) -> Any:
     """Appends en passant and castling."""
     if passing:
         ready = beside(passing) & own & p0 & ~p1 & ~p2
-        onto = ahead(passing, black)
+        onto = ahead(passing, side)
         while ready:
             source = first_cell(ready)
             count = _put_targets(moves, count, source, onto, EN_PASSANT, _PAWN)
@@ -281,7 +281,7 @@ def _put_specials(
 
 
 @kernel
-def apply(s0: Any, s1: Any, s2: Any, s3: Any, black: Any, word: Any) -> Any:
+def apply(s0: Any, s1: Any, s2: Any, s3: Any, side: Any, word: Any) -> Any:
     """The four words after a move; those before it must be settled (`settle`)."""
     source = word & _CELL
     target = (word >> _TARGET_SHIFT) & _CELL
@@ -289,26 +289,26 @@ def apply(s0: Any, s1: Any, s2: Any, s3: Any, black: Any, word: Any) -> Any:
     arrives = (word >> _ARRIVES_SHIFT) & _THREE_BITS
     onto = ONE << target
     if ~s0 & s1 & s2 & onto:  # a captured king takes its castling rights along
-        rooks = s0 & s1 & s2 & (~s3 if black else s3)
+        rooks = s0 & s1 & s2 & (~s3 if side else s3)
         s0 &= ~rooks
         s1 &= ~rooks
     stay = ~((ONE << source) | onto)
     c0 = (s0 & stay) | ((arrives & ONE) << target)
     c1 = (s1 & stay) | (((arrives >> _S1) & ONE) << target)
     c2 = (s2 & stay) | ((arrives >> _S2) << target)
-    c3 = (s3 & stay) | (np.uint64(black) << target)
+    c3 = (s3 & stay) | (np.uint64(side) << target)
     if kind == PLAIN:
         return c0, c1, c2, c3
     if kind == TWO_STEPS:
-        if beside(onto) & c0 & ~c1 & ~c2 & (~c3 if black else c3):
+        if beside(onto) & c0 & ~c1 & ~c2 & (~c3 if side else c3):
             c0 &= ~onto
             c3 |= onto
     elif kind == EN_PASSANT:
-        victim = onto << _S8 if black else onto >> _S8
+        victim = onto << _S8 if side else onto >> _S8
         c0 &= ~victim
         c3 &= ~victim
     else:
-        rooks = c0 & c1 & c2 & (c3 if black else ~c3)
+        rooks = c0 & c1 & c2 & (c3 if side else ~c3)
         c0 &= ~rooks
         c1 &= ~rooks
         if kind == CASTLING:
@@ -317,7 +317,7 @@ def apply(s0: Any, s1: Any, s2: Any, s3: Any, black: Any, word: Any) -> Any:
             rook = ONE << (first_cell(aside) if right else last_cell(aside))
             crossed = ONE << ((source + target) >> _S1)
             c2 = (c2 & ~rook) | crossed
-            c3 = (c3 & ~rook) | (crossed if black else ZERO)
+            c3 = (c3 & ~rook) | (crossed if side else ZERO)
     return c0, c1, c2, c3
 
 
@@ -343,33 +343,52 @@ def complete_word(p0: Any, p1: Any, p2: Any, p3: Any, move: Any) -> Any:
 
 
 @kernel
-def is_legal(s0: Any, s1: Any, s2: Any, s3: Any, black: Any, word: Any) -> Any:
+def is_legal(s0: Any, s1: Any, s2: Any, s3: Any, side: Any, word: Any) -> Any:
     """Whether a pseudo-legal move obeys the rules of check; settled words."""
     if (word >> _KIND_SHIFT) & _THREE_BITS == CASTLING:
         occupied = s0 | s1 | s2
-        foes = occupied & (~s3 if black else s3)
+        foes = occupied & (~s3 if side else s3)
         source = word & _CELL
         crossed = (source + ((word >> _TARGET_SHIFT) & _CELL)) >> _S1
         for cell in (source, crossed):
-            if attacked(s0, s1, s2, foes, occupied, cell, black):
+            if attacked(s0, s1, s2, foes, occupied, cell, side):
                 return False
-    c0, c1, c2, c3 = apply(s0, s1, s2, s3, black, word)
+    c0, c1, c2, c3 = apply(s0, s1, s2, s3, side, word)
     # The pawn that has just stepped twice gives no check to its own king.
     occupied = c0 | c1 | c2 | c3
-    own = (c0 | c1 | c2) & (c3 if black else ~c3)
+    own = (c0 | c1 | c2) & (c3 if side else ~c3)
     king = first_cell(own & ~c0 & c1 & c2)
-    return not attacked(c0, c1, c2, (c0 | c1 | c2) & ~own, occupied, king, black)
+    return not attacked(c0, c1, c2, (c0 | c1 | c2) & ~own, occupied, king, side)
 
 
 @kernel
-def keep_legal(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, moves: Any, count: Any) -> Any:
-    """Moves the legal ones to the front and returns how many there are."""
-    typed = p0 | p1 | p2
-    s0, s3 = settle(p0, p3, p3 & ~typed, black)
+def is_permitted(word: Any, queen_only: Any) -> Any:
+    """Whether the variant knows a move: with `queen_only` a pawn becomes nothing else."""
+    promotion = (word >> _PROMOTION_SHIFT) & _THREE_BITS
+    return not queen_only or promotion in (ZERO, _QUEEN)
+
+
+@kernel
+def keep_permitted(moves: Any, count: Any, queen_only: Any) -> Any:
+    """Moves those that the variant knows to the front and returns how many there are."""
     kept = ZERO
     for i in range(count):
         word = moves[i]
-        if is_legal(s0, p1, p2, s3, black, word):
+        if is_permitted(word, queen_only):
+            moves[kept] = word
+            kept += ONE
+    return kept
+
+
+@kernel
+def keep_legal(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, moves: Any, count: Any) -> Any:
+    """Moves the legal ones to the front and returns how many there are."""
+    typed = p0 | p1 | p2
+    s0, s3 = settle(p0, p3, p3 & ~typed, side)
+    kept = ZERO
+    for i in range(count):
+        word = moves[i]
+        if is_legal(s0, p1, p2, s3, side, word):
             moves[kept] = word
             kept += ONE
     return kept

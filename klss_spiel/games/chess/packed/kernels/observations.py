@@ -57,10 +57,10 @@ def extend_key(key: Any, own_move: Any, observed: Any) -> Any:
 
 
 @kernel
-def visible(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, viewer: Any, masks: Any) -> Any:
+def visible(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, viewer: Any, masks: Any) -> Any:
     """Own cells and visible cells of the player of colour `viewer`."""
-    mover, other, passing = sides(p0, p1, p2, p3, black)
-    own, foes = (mover, other) if viewer == black else (other, mover)
+    mover, other, passing = sides(p0, p1, p2, p3, side)
+    own, foes = (mover, other) if viewer == side else (other, mover)
     empty = masks[BOARD] & ~(own | foes)
     pawns = own & ((p0 & ~p1 & ~p2) | passing)
     reach = knight_attacks_of_set(own & ~p0 & p1 & ~p2)
@@ -71,19 +71,19 @@ def visible(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, viewer: Any, masks: 
     seen |= ahead(pawns, viewer) & empty
     seen |= ahead(ahead(pawns & masks[DOUBLE + viewer], viewer) & empty, viewer) & empty
     seen |= pawn_attacks_of_set(pawns, viewer) & foes
-    if viewer == black:
+    if viewer == side:
         seen |= passing | ahead(passing, viewer)
     return own, seen
 
 
 @kernel
-def observe(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, viewer: Any, masks: Any) -> Any:
+def observe(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, viewer: Any, masks: Any) -> Any:
     """The five words of a player's observation, and whether he can move at all.
 
     The last is meaningful while both kings are on the board.
     """
-    own, seen = visible(p0, p1, p2, p3, black, viewer, masks)
-    if viewer != black:
+    own, seen = visible(p0, p1, p2, p3, side, viewer, masks)
+    if viewer != side:
         passing = p3 & ~(p0 | p1 | p2)  # an own pawn, shown as one
         p0 |= passing
         if not viewer:
@@ -95,7 +95,7 @@ def observe(p0: Any, p1: Any, p2: Any, p3: Any, black: Any, viewer: Any, masks: 
 
 
 @kernel
-def visible_all(positions: Any, black: Any, viewer: Any, masks: Any) -> Any:
+def visible_all(positions: Any, sides: Any, viewer: Any, masks: Any) -> Any:
     """[n] cells visible to `viewer` (one colour) in each of [n, 4] positions."""
     seen = np.empty(len(positions), dtype=np.uint64)
     player = np.uint64(viewer)
@@ -105,7 +105,7 @@ def visible_all(positions: Any, black: Any, viewer: Any, masks: Any) -> Any:
             positions[i, 1],
             positions[i, 2],
             positions[i, 3],
-            np.uint64(black[i]),
+            np.uint64(sides[i]),
             player,
             masks,
         )
@@ -114,7 +114,7 @@ def visible_all(positions: Any, black: Any, viewer: Any, masks: Any) -> Any:
 
 
 @kernel
-def observe_all(positions: Any, black: Any, viewer: Any, masks: Any) -> Any:
+def observe_all(positions: Any, sides: Any, viewer: Any, masks: Any) -> Any:
     """[n, 5] observations of `viewer` (one colour) in each of [n, 4] positions."""
     seen = np.empty((len(positions), 5), dtype=np.uint64)
     player = np.uint64(viewer)
@@ -124,7 +124,7 @@ def observe_all(positions: Any, black: Any, viewer: Any, masks: Any) -> Any:
             positions[i, 1],
             positions[i, 2],
             positions[i, 3],
-            np.uint64(black[i]),
+            np.uint64(sides[i]),
             player,
             masks,
         )
@@ -137,12 +137,12 @@ def observe_all(positions: Any, black: Any, viewer: Any, masks: Any) -> Any:
 
 
 @kernel
-def keys_and_mobility(positions: Any, black: Any, masks: Any) -> Any:
+def keys_and_mobility(positions: Any, sides: Any, masks: Any) -> Any:
     """Keys of both players' observations, and whether the side to move can move.
 
     Args:
         positions: [n, 4] packed positions.
-        black: [n] side to move of each.
+        sides: [n] side to move of each.
         masks: which board.
 
     Returns:
@@ -154,7 +154,7 @@ def keys_and_mobility(positions: Any, black: Any, masks: Any) -> Any:
     can_move = np.empty(n, dtype=np.bool_)
     for i in range(n):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        side = np.uint64(black[i])
+        side = np.uint64(sides[i])
         o0, o1, o2, o3, cells, moves = observe(p0, p1, p2, p3, side, np.uint64(0), masks)
         keys[i, 0] = hash_words(o0, o1, o2, o3, cells)
         if side == ZERO:

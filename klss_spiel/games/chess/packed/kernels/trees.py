@@ -8,7 +8,6 @@ import numpy as np
 
 from klss_spiel.games.chess.packed.kernels.bits import ONE, ZERO
 from klss_spiel.games.chess.packed.kernels.moves import PUBLIC_BITS
-from klss_spiel.games.chess.packed.kernels.observations import extend_key
 from klss_spiel.kernels import kernel
 
 _CELL: Final = np.uint64(63)
@@ -17,12 +16,12 @@ _REPETITIONS: Final = 2  # earlier occurrences that make a draw
 
 
 @kernel
-def judge(positions: Any, black: Any, can_move: Any, no_move_loses: Any) -> Any:
+def judge(positions: Any, sides: Any, can_move: Any, no_move_loses: Any) -> Any:
     """Which positions end a game of dark chess, and how.
 
     Args:
         positions: [n, 4] packed positions.
-        black: [n] side to move of each.
+        sides: [n] side to move of each.
         can_move: [n] whether it can move.
         no_move_loses: a side without any move loses; else a draw.
 
@@ -35,12 +34,12 @@ def judge(positions: Any, black: Any, can_move: Any, no_move_loses: Any) -> Any:
     utility = np.zeros(n, dtype=np.float32)
     for i in range(n):
         kings = ~positions[i, 0] & positions[i, 1] & positions[i, 2]
-        tint = positions[i, 3] if black[i] else ~positions[i, 3]
+        tint = positions[i, 3] if sides[i] else ~positions[i, 3]
         dead = kings & tint == ZERO
         if dead or not can_move[i]:
             terminal[i] = True
             if dead or no_move_loses:
-                utility[i] = np.float32(1.0) if black[i] else np.float32(-1.0)
+                utility[i] = np.float32(1.0) if sides[i] else np.float32(-1.0)
     return terminal, utility
 
 
@@ -81,35 +80,6 @@ def is_irreversible(positions: Any, starts: Any, words: Any) -> Any:
             taken = (before >> ((word >> _S6) & _CELL)) & ONE
             answer[j] = taken or (pawns >> (word & _CELL)) & ONE
     return answer
-
-
-@kernel
-def extend_keys(
-    keys: Any, parents: Any, words: Any, mover: Any, observed: Any, ending: Any, every_ply: Any
-) -> Any:
-    """Keys of both players' sequences of own moves and observations.
-
-    Args:
-        keys: [n, 2] keys of the parents.
-        parents: [m] parent of each child.
-        words: [m] move that leads to each child.
-        mover: who made them all.
-        observed: [m, 2] keys of what both see after it.
-        ending: [m] how the game ended there, 0 if it goes on; both see it.
-        every_ply: whether the mover looks at the board after the own move, too.
-
-    Returns:
-        [m, 2] keys of the children.
-    """
-    extended = np.empty((len(words), 2), dtype=np.uint64)
-    for j in range(len(words)):
-        for player in range(2):
-            own = mover == player
-            move = (np.uint64(words[j]) & PUBLIC_BITS) + ONE if own else ZERO
-            looks = every_ply or not own or ending[j]
-            seen = observed[j, player] ^ np.uint64(ending[j]) if looks else ZERO
-            extended[j, player] = extend_key(keys[parents[j], player], move, seen)
-    return extended
 
 
 @kernel

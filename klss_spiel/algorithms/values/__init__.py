@@ -1,0 +1,1 @@
+"""Values in games of imperfect information: borders, ranges, optimal and learned values."""

@@ -1,0 +1,49 @@
+"""Evaluations of packed boards, and how they become a search's evaluators and back.
+
+A `PackedEvaluation` looks at boards [n, 4] and sides to move [n]. A search holds
+positions with counts [n, 5] (`packed.counted_positions`). Evaluators that ask another one
+about boards of their own making (`resolver(X)`) use both directions, so that any
+evaluator of dark chess can be X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.arrays import FloatArray, U64Array
+from klss_spiel.evaluators import Evaluator
+from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
+from klss_spiel.games.chess.packed.positions import Layout, SideArray, layout
+from klss_spiel.search_game import LeafEvaluator
+
+# White's expected utility: (board, [n, 4] positions, [n] sides to move) -> [n].
+PackedEvaluation = Callable[[Layout, U64Array, SideArray], npt.NDArray[np.floating[Any]]]
+
+
+def on_positions(name: str, evaluation: PackedEvaluation, setup: DarkChessSetup) -> Evaluator:
+    """An evaluation of boards as an evaluator of a search's positions."""
+    board = layout(setup.start.width, setup.start.height)
+    first = setup.start.side
+
+    def evaluate(positions: U64Array) -> FloatArray:
+        sides = sides_of(positions, first)
+        return np.asarray(evaluation(board, boards_of(positions), sides), dtype=np.float64)
+
+    return Evaluator(name, evaluate, "python_dark_chess")
+
+
+def on_boards(evaluator: LeafEvaluator, setup: DarkChessSetup) -> PackedEvaluation:
+    """An evaluator of a search's positions as an evaluation of boards, counts new."""
+    first = setup.start.side
+
+    def evaluate(board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
+        del board  # the evaluator was made for it
+        plies = np.asarray(sides) ^ np.uint8(first)  # as few as the side to move allows
+        return evaluator(with_counts(positions, plies))
+
+    return evaluate

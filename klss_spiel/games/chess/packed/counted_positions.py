@@ -1,0 +1,45 @@
+"""Packed positions with counts, as a search holds them: [n, 5] words.
+
+Words 0 to 3 are the packed board (`packed.positions`); word 4 has the plies played in its
+lower half and the count towards the fifty-move rule in its upper half. Who is to move
+follows from the plies.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.arrays import U64Array
+
+BOARD_WORDS: Final = 4
+_CLOCK_SHIFT: Final = np.uint64(32)
+_PLIES: Final = np.uint64(0xFFFFFFFF)
+
+
+def with_counts(words: U64Array, plies: npt.ArrayLike, clock: npt.ArrayLike = 0) -> U64Array:
+    """[n, 5] positions of packed boards [n, 4]; counts are one for all or [n]."""
+    positions = np.empty((len(words), BOARD_WORDS + 1), dtype=np.uint64)
+    positions[:, :BOARD_WORDS] = words
+    played, quiet = np.asarray(plies, dtype=np.uint64), np.asarray(clock, dtype=np.uint64)
+    positions[:, BOARD_WORDS] = played | quiet << _CLOCK_SHIFT
+    return positions
+
+
+def boards_of(positions: U64Array) -> U64Array:
+    """[n, 4] packed boards."""
+    return np.ascontiguousarray(positions[:, :BOARD_WORDS])
+
+
+def counts_of(positions: U64Array) -> tuple[U64Array, U64Array]:
+    """[n] plies played and [n] plies since the last capture or pawn move."""
+    counts = positions[:, BOARD_WORDS]
+    return counts & _PLIES, counts >> _CLOCK_SHIFT
+
+
+def sides_of(positions: U64Array, first: int) -> npt.NDArray[np.uint8]:
+    """[n] who is to move; `first` moved first in the game."""
+    plies = positions[:, BOARD_WORDS].astype(np.uint8)  # their last bit is enough
+    return plies + np.uint8(first) & np.uint8(1)

@@ -1,0 +1,128 @@
+"""Records of chess games as PGN.
+
+Standard algebraic notation cannot tell what a player knew, and illegal tries of Kriegspiel
+are no moves; so a tag `UCI` holds every action as it was made, and tries stand in comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from klss_spiel.games.chess import boards, rules
+from klss_spiel.openspiel import load_game
+
+_VARIANTS = {"python_dark_chess": "Fog of War", "python_kriegspiel": "Kriegspiel"}
+_WIDTH = 80
+_LETTERS = "?PNBRQK"
+
+
+def san(position: rules.Position, move: rules.Move, legal: bool) -> str:
+    """A move in standard algebraic notation, without marks of check.
+
+    Args:
+      position: before the move.
+      move: one of its moves.
+      legal: other moves of ordinary chess decide what is ambiguous; else those of dark
+        chess, in which kings may be left to be captured.
+    """
+    width = position.width
+    kind = rules.kind_of(position.squares[move.source])
+    files = move.target % width - move.source % width
+    if kind == rules.KING and abs(files) > 1:
+        return "O-O" if files > 0 else "O-O-O"
+    target = boards.square_name(move.target, width)
+    source = boards.square_name(move.source, width)
+    is_capture = position.squares[move.target] != rules.EMPTY or (kind == rules.PAWN and files != 0)
+    takes = "x" if is_capture else ""
+    if kind == rules.PAWN:
+        promotion = f"={_LETTERS[move.promotion]}" if move.promotion else ""
+        return f"{source[0] if is_capture else ''}{takes}{target}{promotion}"
+    moves = rules.legal_moves(position) if legal else rules.pseudo_legal_moves(position)
+    rivals = [
+        other.source
+        for other in moves
+        if other.target == move.target
+        and other.source != move.source
+        and position.squares[other.source] == position.squares[move.source]
+    ]
+    which = ""
+    if rivals:
+        same_file = any(square % width == move.source % width for square in rivals)
+        same_rank = any(square // width == move.source // width for square in rivals)
+        which = source if same_file and same_rank else source[1] if same_file else source[0]
+    return f"{_LETTERS[kind]}{which}{takes}{target}"
+
+
+def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
+    """One game of a match's file as PGN.
+
+    Args:
+      row: of a file of `match`.
+      event: for the tag of that name.
+    """
+    game = load_game(row["game"])
+    short_name = game.get_type().short_name
+    if short_name not in _VARIANTS:
+        raise ValueError(f"expected a game among {', '.join(_VARIANTS)}, got {row['game']}")
+    state = game.new_initial_state()
+    start = state.moment.course.position
+    result = _result(float(row["return_0"]))
+    tags = {
+        "Event": event,
+        "Site": "?",
+        "Date": "????.??.??",
+        "Round": str(row["number"] + 1),
+        "White": row["player_0"],
+        "Black": row["player_1"],
+        "Result": result,
+        "Variant": _VARIANTS[short_name],
+        "TimeControl": row.get("clock") or "-",
+        "Termination": row["termination"],
+        "PlyCount": "0",
+    }
+    if start != boards.position_of("standard"):
+        tags |= {"SetUp": "1", "FEN": boards.fen_of(start)}
+    words: list[str] = []
+    made: list[str] = []
+    plies = 0
+    for action in row["actions"]:
+        position = state.moment.course.position
+        name = state.action_to_string(action)
+        made.append(name)
+        state.apply_action(action)
+        if state.moment.course.plies == plies:
+            words.append(f"{{tried {name}}}")
+            continue
+        plies = state.moment.course.plies
+        white = position.side == rules.WHITE
+        if white or not words or words[-1].startswith("{"):
+            words.append(f"{position.fullmove_number}{'.' if white else '...'}")
+        move = boards.move_from_uci(name, position.width, position.height)
+        words.append(san(position, move, short_name == "python_kriegspiel"))
+    tags |= {"PlyCount": str(plies), "UCI": " ".join(made)}
+    if row.get("reason"):
+        words.append(f"{{{_comment(row['reason'])}}}")
+    head = "".join(f'[{key} "{_tag(value)}"]\n' for key, value in tags.items())
+    return f"{head}\n{_wrap([*words, result])}\n"
+
+
+def _result(payoff: float) -> str:
+    return "1/2-1/2" if payoff == 0.0 else "1-0" if payoff > 0.0 else "0-1"
+
+
+def _tag(text: str) -> str:
+    return str(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.replace("{", "(").replace("}", ")").split())
+
+
+def _wrap(words: list[str]) -> str:
+    lines = [""]
+    for word in words:
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)

@@ -1,0 +1,186 @@
+"""The referee of one game: owns the state and the clocks, tells players only their own.
+
+A player is anything with a method `step(state) -> action`, such as a `pyspiel.Bot`. It
+gets a `VeiledState`: its information state, legal actions and clock. A player that raises
+an error, answers with an action that is not legal, or oversteps its time loses the game,
+and the record says why. Players marked `sees_everything` get the true state; only players
+that are labelled so have that mark.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from klss_spiel.matches import records
+from klss_spiel.matches.records import GameRecord
+from klss_spiel.tree import CHANCE
+from klss_spiel.veiled_state import ClockReading, veil
+
+_LONGEST_REASON = 500
+
+
+class Player(Protocol):
+    """Who chooses actions for one seat of one game."""
+
+    def step(self, state: Any) -> int:
+        """The action to play at a (veiled) state."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TimeControl:
+    """A clock for each player: `base` seconds, and `increment` more after every own move."""
+
+    base: float
+    increment: float = 0.0
+
+    @classmethod
+    def parse(cls, text: str) -> TimeControl:
+        """Reads minutes+seconds such as "3+2", or seconds such as "9s+0.1"."""
+        base, _, increment = text.partition("+")
+        try:
+            seconds = float(base[:-1]) if base.endswith("s") else 60.0 * float(base)
+            control = cls(seconds, float(increment or 0.0))
+        except ValueError:
+            raise ValueError(f"expected a clock such as 3+2 or 9s+0.1, got {text!r}") from None
+        if not (math.isfinite(control.base) and control.base > 0.0 and control.increment >= 0.0):
+            raise ValueError(f"expected a clock that runs, got {text!r}")
+        return control
+
+
+class _Forfeit(Exception):
+    """A player has lost otherwise than by the rules."""
+
+    def __init__(self, termination: str, reason: str) -> None:
+        super().__init__(reason)
+        self.termination = termination
+        self.reason = reason
+
+
+class _Seat:
+    """One player with its clock and what it has used. Mutable."""
+
+    def __init__(self, player: Player, number: int, control: TimeControl | None) -> None:
+        self.player = player
+        self.number = number
+        self.control = control
+        self.remaining = math.inf if control is None else control.base
+        self.seconds = 0.0
+        self.longest = 0.0
+
+    def ask(self, state: Any) -> int:
+        """The player's action; raises _Forfeit if there is none in time."""
+        clock = None
+        if self.control is not None:
+            clock = ClockReading(self.remaining, self.control.increment)
+        shown = state
+        if not getattr(self.player, "sees_everything", False):
+            shown = veil(state, self.number, clock)
+        start = time.perf_counter()
+        try:
+            answer = self.player.step(shown)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
+            raise _Forfeit(records.BY_ERROR, reason) from error
+        used = time.perf_counter() - start
+        self.seconds += used
+        self.longest = max(self.longest, used)
+        self.remaining -= used
+        if self.remaining < 0.0:
+            raise _Forfeit(records.BY_TIME, f"{-self.remaining:.3f} s over")
+        if self.control is not None:
+            self.remaining += self.control.increment
+        return self._checked(answer, state)
+
+    def _checked(self, answer: Any, state: Any) -> int:
+        legal = state.legal_actions(self.number)
+        if isinstance(answer, bool) or not isinstance(answer, int | np.integer):
+            raise _Forfeit(records.BY_ILLEGAL_ACTION, f"expected a number, got {answer!r}")
+        if int(answer) not in legal:
+            raise _Forfeit(records.BY_ILLEGAL_ACTION, f"expected one of {legal}, got {answer}")
+        return int(answer)
+
+
+def play_game(
+    game: Any,
+    players: Sequence[Player],
+    chance_seed: Sequence[int] = (0,),
+    control: TimeControl | None = None,
+    with_reports: bool = False,
+) -> GameRecord:
+    """Plays one game.
+
+    Args:
+      game: a sequential two-player `pyspiel.Game`.
+      players: who plays for player 0 and for player 1, at the start of a new game.
+      chance_seed: the n-th outcome of chance depends on this and on n only, so that
+        games with the same seed have the same deals.
+      control: clocks; None for unlimited time.
+      with_reports: keep what players say of each decision (their attribute `report`).
+    """
+    seats = [_Seat(player, number, control) for number, player in enumerate(players)]
+    state = game.new_initial_state()
+    actions: list[int] = []
+    moves: list[str] = []
+    reports: list[Any] = []
+    chances = 0
+    ending: dict[str, Any] = {}
+    while not state.is_terminal():
+        mover = int(state.current_player())
+        if mover == CHANCE:
+            action = _outcome(state, [*chance_seed, chances])
+            chances += 1
+        else:
+            try:
+                action = seats[mover].ask(state)
+            except _Forfeit as forfeit:
+                ending = {
+                    "termination": forfeit.termination,
+                    "loser": mover,
+                    "reason": forfeit.reason,
+                }
+                break
+            moves.append(state.action_to_string(mover, action))
+            if with_reports:
+                reports.append(_plain_report(seats[mover].player))
+        actions.append(action)
+        state.apply_action(action)
+    if ending:
+        returns = forfeited(game, ending["loser"])
+    else:
+        first, second = state.returns()
+        returns = (float(first), float(second))
+    return GameRecord(
+        returns=returns,
+        actions=tuple(actions),
+        moves=tuple(moves),
+        seconds=(seats[0].seconds, seats[1].seconds),
+        longest=(seats[0].longest, seats[1].longest),
+        reports=tuple(reports),
+        **ending,
+    )
+
+
+def forfeited(game: Any, loser: int) -> tuple[float, float]:
+    """The payoffs of a game that `loser` has forfeited: the worst the game knows."""
+    total = float(game.utility_sum() or 0.0)
+    worst = float(game.min_utility())
+    return (worst, total - worst) if loser == 0 else (total - worst, worst)
+
+
+def _outcome(state: Any, seed: Sequence[int]) -> int:
+    outcomes, weights = zip(*state.chance_outcomes(), strict=True)
+    rng = np.random.default_rng(seed)
+    return int(rng.choice(outcomes, p=np.array(weights) / sum(weights)))
+
+
+def _plain_report(player: Player) -> Any:
+    report = getattr(player, "report", None)
+    if dataclasses.is_dataclass(report) and not isinstance(report, type):
+        return dataclasses.asdict(report)
+    return report if report is None else str(report)

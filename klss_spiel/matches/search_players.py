@@ -1,0 +1,147 @@
+"""Players that search: the growing tree, subgames of a blueprint, ISMCTS."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.settings import parse_settings
+from klss_spiel.algorithms.subgame import recipes
+from klss_spiel.algorithms.subgame.bot import SubgameBot
+from klss_spiel.budget import Budget
+from klss_spiel.matches.players import (
+    Seat,
+    blueprint_of,
+    register_player,
+    seat_budget,
+    seconds_by_clock,
+)
+from klss_spiel.matches.referee import Player
+from klss_spiel.specification import Specification, Value
+
+
+class ClockedSearch:
+    """A search bot that divides its clock's time among the moves.
+
+    Attributes:
+      bot: the bot.
+    """
+
+    def __init__(self, bot: SearchBot, budget_is_given: bool) -> None:
+        self.bot = bot
+        self._budget_is_given = budget_is_given
+
+    @property
+    def report(self) -> Any:
+        """What the last search did."""
+        return self.bot.report
+
+    def step(self, state: Any) -> int:
+        """The action to play."""
+        clock = getattr(state, "clock", None)
+        if clock is not None and not self._budget_is_given:
+            seconds = seconds_by_clock(clock.remaining, clock.increment)
+            self.bot.search_player.budget = Budget(seconds=seconds)
+        return int(self.bot.step(state))
+
+
+def _make_search(
+    seat: Seat,
+    preset: str = "obscuro",
+    nodes: int | None = None,
+    seconds: float | None = None,
+    iterations: int | None = None,
+    evaluator: Value | Specification | None = None,
+    **settings: Any,
+) -> Player:
+    given = any(limit is not None for limit in (nodes, seconds, iterations))
+    bot = SearchBot(
+        seat.game,
+        seat.player,
+        seat_budget(seat, nodes, seconds, iterations),
+        parse_settings(preset, **settings),
+        seed=seat.seed,
+        evaluator=None if evaluator is None else _evaluator(seat, evaluator),
+    )
+    return ClockedSearch(bot, given)
+
+
+def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:
+    from klss_spiel.evaluators import make_evaluator
+
+    return make_evaluator(seat.game, Specification.nested(evaluator))
+
+
+def _make_zs21_baseline(
+    seat: Seat, depth: int = 3, nodes: int = 20_000, worlds: int | None = None
+) -> Player:
+    """Imperfect-information search to depth 1, then perfect information (ZS21, section 6).
+
+    The agent of ZS21 whose tree is every own move at every sampled position and nothing
+    below; there a perfect-information search with iterative deepening says what the
+    position is worth.
+    """
+    settings = parse_settings("zs21")
+    if worlds is not None:
+        settings = dataclasses.replace(settings, min_infoset_size=worlds)
+    engine = Specification("alphabeta", (), (("depth", depth), ("nodes", nodes)))
+    # The first round makes the own moves' children, the second solves that game.
+    budget = Budget(iterations=2)
+    bot = SearchBot(
+        seat.game, seat.player, budget, settings, seed=seat.seed, evaluator=_evaluator(seat, engine)
+    )
+    return ClockedSearch(bot, budget_is_given=True)
+
+
+def _make_subgame(seat: Seat, recipe: str = "1-klss", blueprint: str = "cfr:100") -> Player:
+    policy = blueprint_of(str(seat.game), blueprint)
+    return SubgameBot(
+        policy,
+        recipes.parse_recipe(recipe),
+        seat.player,
+        np.random.default_rng(seat.seed),
+    )
+
+
+def _make_trusted(seat: Seat, bot: Value | Specification) -> Player:
+    """A bot that is given the true state: OpenSpiel's own, for comparison."""
+    wanted = Specification.nested(bot)
+    if wanted.name != "mcts":
+        from klss_spiel.matches.players import make_player
+
+        made = copy.copy(make_player(wanted, seat))
+        made.sees_everything = True  # type: ignore[attr-defined]
+        return made
+    return TrustedMcts(seat, **wanted.arguments)  # type: ignore[arg-type]
+
+
+class TrustedMcts:
+    """OpenSpiel's MCTS on the true state."""
+
+    sees_everything = True
+
+    def __init__(self, seat: Seat, simulations: int = 100, exploration: float = 2.0) -> None:
+        from open_spiel.python.algorithms import mcts
+
+        rng = np.random.RandomState(seat.seed % 2**32)
+        self._bot = mcts.MCTSBot(
+            seat.game,
+            exploration,
+            simulations,
+            mcts.RandomRolloutEvaluator(1, rng),
+            random_state=rng,
+        )
+
+    def step(self, state: Any) -> int:
+        """The most visited action."""
+        return int(self._bot.step(state))
+
+
+register_player("search", _make_search)
+register_player("zs21_baseline", _make_zs21_baseline)
+register_player("subgame", _make_subgame)
+register_player("trusted", _make_trusted)

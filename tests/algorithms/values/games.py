@@ -1,0 +1,34 @@
+"""Games and borders that several tests cut."""
+
+import functools
+
+import pyspiel
+
+from klss_spiel.algorithms.values.border import (
+    cut_after_rounds,
+    cut_after_turns,
+    make_border,
+)
+from klss_spiel.openspiel import tree_from_game
+
+DARK_CHESS = "python_dark_chess(board=minimal4x3,horizon=6)"
+KRIEGSPIEL = "python_kriegspiel(board=minimal4x3,horizon=6,tries=possible)"
+
+
+@functools.cache
+def tree_of(name):
+    return tree_from_game(pyspiel.load_game(name))
+
+
+@functools.cache
+def border_of(name):
+    """kuhn, leduc, dark_2, dark_4 or kriegspiel, cut where the thesis and tests cut it."""
+    if name == "kuhn":
+        return make_border(tree_of("kuhn_poker"), 3)
+    if name == "leduc":
+        tree = tree_of("leduc_poker")
+        return make_border(tree, cut_after_rounds(tree, 1))
+    if name == "kriegspiel":
+        tree = tree_of(KRIEGSPIEL)
+        return make_border(tree, cut_after_turns(tree, 2))
+    return make_border(tree_of(DARK_CHESS), {"dark_2": 2, "dark_4": 4}[name])

@@ -1,0 +1,274 @@
+"""Referee, players and matches."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python.algorithms import expected_game_score
+
+from klss_spiel.matches import players, ratings, records
+from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
+from klss_spiel.matches.players import Seat, blueprint_of, make_player, register_player
+from klss_spiel.matches.referee import TimeControl, play_game
+from klss_spiel.openspiel import policy_to_openspiel
+from klss_spiel.veiled_state import HiddenInformationError, veil
+from tests.helpers.paths import ROOT
+
+
+class First:
+    """Always plays the first legal action."""
+
+    def step(self, state):
+        return state.legal_actions()[0]
+
+
+class Cheat:
+    def __init__(self, read):
+        self._read = read
+
+    def step(self, state):
+        self._read(state)
+        return state.legal_actions()[0]
+
+
+register_player("test_first", lambda seat: First())
+register_player("test_cheat", lambda seat: Cheat(lambda state: state.history()))
+
+READINGS = {
+    "history": lambda s: s.history(),
+    "history_str": lambda s: s.history_str(),
+    "clone": lambda s: s.clone(),
+    "child": lambda s: s.child(0),
+    "other information state": lambda s: s.information_state_string(1 - s.current_player()),
+    "other actions": lambda s: s.legal_actions(1 - s.current_player()),
+    "serialize": lambda s: s.serialize(),
+    "returns": lambda s: s.returns(),
+    "observation of the other": lambda s: s.observation_string(1 - s.current_player()),
+    "moment": lambda s: s.moment,
+}
+
+
+@pytest.mark.parametrize("read", READINGS.values(), ids=READINGS)
+def test_whoever_reads_what_is_hidden_loses_and_the_reason_is_recorded(read):
+    game = pyspiel.load_game("leduc_poker")
+    record = play_game(game, [First(), Cheat(read)])
+    assert record.termination == records.BY_ERROR
+    assert record.loser == 1
+    assert "HiddenInformationError" in record.reason
+    assert record.returns == (13.0, -13.0)  # the worst that leduc knows
+
+
+def test_a_veiled_state_holds_no_way_to_the_true_one():
+    state = pyspiel.load_game("kuhn_poker").new_initial_state()
+    for action in (0, 1):
+        state.apply_action(action)
+    veiled = veil(state, 0)
+    assert veiled.information_state_string() == veiled.information_state_string(0) == "0"
+    assert not any(isinstance(value, pyspiel.State) for value in vars(veiled).values())
+    with pytest.raises(HiddenInformationError, match="undo_action"):
+        veiled.undo_action(0, 0)
+    with pytest.raises(ValueError, match="player 1"):
+        veil(state, 1)
+
+
+@pytest.mark.parametrize(
+    "answer, reason", [(99, "expected one of"), ("x", "a number"), (None, "a number")]
+)
+def test_an_illegal_answer_loses(answer, reason):
+    class Wrong:
+        def step(self, state):
+            return answer
+
+    record = play_game(pyspiel.load_game("kuhn_poker"), [Wrong(), First()])
+    assert (record.termination, record.loser) == (records.BY_ILLEGAL_ACTION, 0)
+    assert reason in record.reason
+
+
+def test_a_player_whose_clock_runs_out_loses():
+    class Slow:
+        def step(self, state):
+            assert state.clock.remaining <= 0.05
+            time.sleep(0.2)
+            return state.legal_actions()[0]
+
+    control = TimeControl.parse("0.05s+0")
+    record = play_game(pyspiel.load_game("kuhn_poker"), [Slow(), First()], control=control)
+    assert (record.termination, record.loser) == (records.BY_TIME, 0)
+    assert TimeControl.parse("3+2") == TimeControl(180.0, 2.0)
+    with pytest.raises(ValueError, match="expected a clock"):
+        TimeControl.parse("fast")
+
+
+def _exact_value(first, second):
+    """The first policy's mean payoff over both seats, by OpenSpiel."""
+    game = pyspiel.load_game("kuhn_poker")
+    policies = [policy_to_openspiel(policy, game) for policy in (first, second)]
+    state = game.new_initial_state()
+    as_first = expected_game_score.policy_value(state, policies)[0]
+    as_second = expected_game_score.policy_value(state, policies[::-1])[1]
+    return 0.5 * (as_first + as_second)
+
+
+def test_mean_reward_of_a_long_match_is_the_exact_value():
+    match = Match("kuhn_poker", ("random", "cfr(200)"), games=1000, seed=5)
+    summary = play_match(match).summary(0, 1)
+    uniform, solved = (blueprint_of("kuhn_poker()", kind) for kind in ("uniform", "cfr:200"))
+    exact = _exact_value(uniform, solved)
+    error = (summary["reward_high"] - summary["reward_low"]) / 2 / 1.96
+    assert abs(summary["reward"] - exact) < 3 * error
+    assert summary["games"] == 1000
+    assert summary["forfeits"] == 0
+
+
+def test_two_equal_players_draw_every_pair_exactly():
+    for game in ("leduc_poker", "python_dark_chess(board=microchess)"):
+        match = Match(game, ("random", "random"), games=20, seed=1)
+        summary = play_match(match).summary(0, 1)
+        assert summary["score"] == 0.5
+        assert summary["pairs"] == [0, 0, 10, 0, 0]
+        assert summary["reward"] == 0.0
+
+
+def test_games_do_not_depend_on_the_executor():
+    match = Match("leduc_poker", ("random", "search(nodes=30)"), games=4)
+    in_process = play_match(match)
+    processes = play_match(match, executor="processes:2")
+
+    def moves(results):
+        return {row["number"]: row["moves"] for row in results.rows}
+
+    assert moves(in_process) == moves(processes)
+    assert in_process.failed == processes.failed == []
+
+
+def test_a_sequential_test_ends_a_match_early():
+    match = Match("kuhn_poker", ("cfr(100)", "test_first"), games=2000, seed=2)
+    sprt = ratings.Sprt(0.0, 100.0)
+    results = play_match(match, sprt=sprt)
+    row = sprt_row(results, sprt)
+    assert row["accepted"] in (0.0, 100.0)
+    assert len(results.rows) < 2000
+    assert row["pairs"] <= len(results.rows) / 2
+
+
+def test_a_killed_match_goes_on_and_loses_only_games_in_flight(tmp_path):
+    path = tmp_path / "games.jsonl"
+    command = [
+        sys.executable,
+        "-m",
+        "klss_spiel.run.match",
+        "--game=leduc_poker",
+        "--player=random",
+        "--player=greedy",
+        "--games=400",
+        f"--output={path}",
+        "--json",
+    ]
+    running = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not path.exists() or path.stat().st_size < 5000):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    before = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
+    assert 0 < len(before) < 400
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    (summary,) = json.loads(done.stdout)
+    assert summary["games"] == 400
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [row["key"] for row in rows[: len(before)]] == [row["key"] for row in before]
+    assert len({row["key"] for row in rows}) == 400
+    expected = {"game", "players", "games", "wins", "draws", "losses", "score", "elo", "elo_low"}
+    assert expected | {"elo_high", "los", "pairs", "seconds"} <= set(summary)
+
+
+def test_a_player_that_fails_loses_its_games_and_the_match_goes_on():
+    match = Match("kuhn_poker", ("test_cheat", "test_first"), games=6)
+    results = play_match(match)
+    summary = results.summary(0, 1)
+    assert (summary["games"], summary["losses"], summary["forfeits"]) == (6, 6, 6)
+    assert summary["elo"] is None
+    assert summary["elo_low"] is None
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"players": ("random",)}, "at least 2 players"),
+        ({"players": ("random", "nobody")}, "expected a player among"),
+        ({"games": 3}, "even number"),
+        ({"control": "x"}, "clock"),
+        ({"game": "dark_chess"}, "information state"),
+        ({"game": "kuhn"}, "unknown game"),
+    ],
+)
+def test_bad_matches_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Match(**{"game": "kuhn_poker", "players": ("random", "random"), **arguments})
+
+
+def test_wrong_arguments_of_a_player_are_refused_by_name():
+    seat = Seat(pyspiel.load_game("kuhn_poker"), 0)
+    with pytest.raises(ValueError, match="cannot make player random"):
+        make_player("random(3)", seat)
+    with pytest.raises(ValueError, match="cfr:100"):
+        make_player("policy(nothing)", seat)
+
+
+def test_jobs_swap_seats_and_share_seeds():
+    jobs = jobs_of(Match("kuhn_poker", ("random", "cfr(10)", "test_first"), games=2))
+    assert len(jobs) == 6
+    assert len({job.key for job in jobs}) == 6
+    first, second = (job.columns for job in jobs if job.columns["pairing"] == "0-1")
+    assert (first["player_0"], first["player_1"]) == (second["player_1"], second["player_0"])
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "leduc_poker", "dark_hex(num_rows=2,num_cols=2)"])
+@pytest.mark.parametrize(
+    "player",
+    [
+        "random",
+        "greedy(worlds=4)",
+        "pimc(worlds=2,depth=2)",
+        "ismcts(simulations=10)",
+        "search(nodes=50)",
+        "cheating(depth=2)",
+        "trusted(mcts(simulations=10))",
+        "cfr(10)",
+    ],
+)
+def test_every_player_plays_whole_games(game, player):
+    results = play_match(Match(game, (player, "random"), games=2))
+    assert results.failed == []
+    assert [row["reason"] for row in results.rows] == [None, None]
+
+
+def test_memory_does_not_grow_with_games():
+    match = Match("kuhn_poker", ("random", "cfr(50)"), games=200)
+    play_match(match)
+    before = _resident()
+    play_match(Match("kuhn_poker", ("random", "cfr(50)"), games=2000, seed=1))
+    assert _resident() - before < 60e6
+
+
+def _resident() -> int:
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_the_players_are_listed():
+    assert {"random", "search", "subgame", "pimc", "greedy", "cheating"} <= set(
+        players.player_names()
+    )
+    assert players.sees_everything("cheating(depth=2)")
+    assert not players.sees_everything("random")
+    assert np.isfinite(players.seconds_by_clock(10.0, 0.1))
