@@ -37,12 +37,14 @@ setuptools.setup(
     ],
     extras_require={
         "notebook": ["tqdm>=4.60", "ipywidgets>=8.0"],
+        "train": ["optax>=0.2.4"],
         "plot": ["matplotlib>=3.8"],
         "peers": ["LiteEFG", "chex"],
         "dev": [
             "hypothesis>=6.100",
             "matplotlib>=3.8",
             "mypy>=1.15",
+            "optax>=0.2.4",
             "pytest>=8.0",
             "pytest-xdist>=3.6",
             "ruff>=0.11",

@@ -109,7 +109,10 @@ def test_only_binaries_print_and_configure_jax(call):
     offences = [
         str(path)
         for path, source in _sources().items()
-        if path.parts[0] != "run" and call in _calls(source)
+        if path.parts[0] != "run"
+        # Configuring jax is what its one function is called for.
+        and path.parts != ("algorithms", "compilation_cache.py")
+        and call in _calls(source)
     ]
     assert offences == []
 
