@@ -17,7 +17,7 @@ from klss_spiel.games.registration import RegisteredGame, register
 tree = ks.tree_from_game("kuhn_poker")
 exact = ks.solve_lp(tree)
 print(f"kuhn_poker is worth {exact.value:.6f} to player 0")
-blueprint = ks.BehaviorPolicy(tree, ks.cfr.solve(tree, iterations=20).average_behavior)
+blueprint = ks.cfr.solve(tree, iterations=20).policy
 with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder) / "blueprint.npz"
     blueprint.save(path)

@@ -13,12 +13,12 @@ Games as arrays. Any two-player zero-sum OpenSpiel game of perfect recall:
     >>> tree
     <GameTree kuhn_poker(): 58 nodes, 12 decision infosets, depth 5>
 
-Solving them. A tree, a game or its name will do wherever a sequence form is asked for:
+Solving them. A tree, a game or its name will do wherever a sequence form is asked for;
+strategies of both players are a `ks.BehaviorPolicy`:
 
     >>> print(f"{ks.solve_lp(tree).value:.6f}")  # exactly
     -0.055556
-    >>> solution = ks.cfr.solve(tree, iterations=100)  # CFR+; `ks.regret` has others
-    >>> blueprint = ks.BehaviorPolicy(tree, solution.average_behavior)
+    >>> blueprint = ks.cfr.solve(tree, iterations=100).policy  # CFR+; `ks.regret` has others
     >>> ks.exploitability(blueprint) < 0.01
     True
 
