@@ -16,6 +16,7 @@ import numpy.typing as npt
 from klss_spiel.algorithms import cfr_kernels, regret_kernels
 from klss_spiel.algorithms.cfr_kernels import PlayerRows, PlayerVectors
 from klss_spiel.algorithms.cfr_solution import Method, PlayerSolution, PlayerSolutions
+from klss_spiel.algorithms.regret import Prediction
 from klss_spiel.arrays import FloatArray, IntArray, ranges
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import NO_INFOSET, PLAYERS
@@ -116,15 +117,17 @@ class CompiledForm:
     ) -> tuple[PlayerVectors, PlayerVectors]:
         """The state after `count` more iterations; there were `iteration` before."""
         first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
+        reevaluated = method.minimizer.prediction is Prediction.REEVALUATED
         cfr_kernels.iterate(
             count,
             iteration,
             regret_kernels.rule(method.minimizer),
             method.averaging,
-            method.alternating,
             *self.rows,
             first,
             second,
+            first.plan if method.alternating else first.plan.copy(),
+            (np.zeros_like(first.plan), np.zeros_like(second.plan)) if reevaluated else None,
         )
         return first, second
 
