@@ -39,7 +39,9 @@ from klss_spiel.algorithms.cfr_solution import (
     Solution,
 )
 from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
+from klss_spiel.arrays import IntArray
 from klss_spiel.progress import Progress
+from klss_spiel.search_game import ValueFunction
 from klss_spiel.sequence_form import SequenceForm, join_forms
 from klss_spiel.tree import PLAYERS
 
@@ -100,6 +102,8 @@ def solve(
     start: Solution | None = None,
     dtype: npt.DTypeLike | None = None,
     engine: str = "auto",
+    border: tuple[IntArray, IntArray] | None = None,
+    values: ValueFunction | None = None,
 ) -> Solution:
     """Runs CFR for a number of iterations.
 
@@ -117,11 +121,17 @@ def solve(
       start: an earlier solution of the same game to go on from, of any engine.
       dtype: as in `prepare`; for a `SequenceForm` only.
       engine: "compiled", "jax", or "auto" for the one that will be done first.
+      border: for a trunk, the sequences of each player ([b]) that lead to the border
+        infosets below it.
+      values: what reaching them is worth, asked in every iteration; depth-limited
+        solving, and CFR-D (Burch, Johanson and Bowling 2014) where values are exact.
 
     Returns:
       The solution; its `average` is the strategy with the guarantee.
     """
     _check_iterations(iterations)
+    if (border is None) != (values is None):
+        raise ValueError("expected a border and a value function, got one without the other")
     prepared = _prepared(game, engine, dtype)
     method = Method(minimizer, averaging, alternating)
     state = prepared.initial_state() if start is None else start.state_on(prepared)
@@ -129,7 +139,10 @@ def solve(
     goal = done + int(iterations)
     progress = Progress("CFR iterations", total=iterations)
     for count in _calls(int(iterations)):
-        state = prepared.run(state, done, count, method)
+        if border is None or values is None:
+            state = prepared.run(state, done, count, method)
+        else:
+            state = prepared.run_trunk(state, done, count, method, border, values)
         done += count
         progress.update(done + int(iterations) - goal)
     return Solution(done, state=(prepared, state))

@@ -8,6 +8,7 @@ games like liar's dice halves the infosets.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,15 @@ import numpy.typing as npt
 
 from klss_spiel.algorithms import cfr_kernels, regret_kernels
 from klss_spiel.algorithms.cfr_kernels import PlayerRows, PlayerVectors
-from klss_spiel.algorithms.cfr_solution import Method, PlayerSolution, PlayerSolutions
+from klss_spiel.algorithms.cfr_solution import (
+    Method,
+    PlayerSolution,
+    PlayerSolutions,
+    checked_values,
+)
 from klss_spiel.algorithms.regret import Prediction
-from klss_spiel.arrays import FloatArray, IntArray, ranges
+from klss_spiel.arrays import FloatArray, IntArray, ranges, sum_at
+from klss_spiel.search_game import ValueFunction
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import NO_INFOSET, PLAYERS
 
@@ -117,7 +124,6 @@ class CompiledForm:
     ) -> tuple[PlayerVectors, PlayerVectors]:
         """The state after `count` more iterations; there were `iteration` before."""
         first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
-        reevaluated = method.minimizer.prediction is Prediction.REEVALUATED
         cfr_kernels.iterate(
             count,
             iteration,
@@ -127,9 +133,58 @@ class CompiledForm:
             first,
             second,
             first.plan if method.alternating else first.plan.copy(),
-            (np.zeros_like(first.plan), np.zeros_like(second.plan)) if reevaluated else None,
+            *_predicted(method, (first, second)),
         )
         return first, second
+
+    def run_trunk(
+        self,
+        state: tuple[PlayerVectors, PlayerVectors],
+        iteration: int,
+        count: int,
+        method: Method,
+        border: tuple[IntArray, IntArray],
+        values: ValueFunction,
+    ) -> tuple[PlayerVectors, PlayerVectors]:
+        """`run` for a trunk: reaching a border infoset pays what `values` says.
+
+        Args:
+          state: as in `run`.
+          iteration: as in `run`.
+          count: as in `run`.
+          method: as in `run`.
+          border: for each player, [b] the sequence that leads to each border infoset.
+          values: from ranges to counterfactual values.
+        """
+        vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
+        numbers = [self.choices[p].number[border[p]] for p in PLAYERS]
+        rule = regret_kernels.rule(method.minimizer)
+        predicted = _predicted(method, vectors)
+        for number in range(iteration + 1, iteration + count + 1):
+            plans = [vectors[0].plan.copy(), vectors[1].plan]
+            for p in PLAYERS:
+                if p == 0 or method.alternating:
+                    plans[0] = plans[0] if p == 0 else vectors[0].plan
+                    first, second = (plans[q][numbers[q]].astype(np.float64) for q in PLAYERS)
+                    found = checked_values(values((first, second)), border)
+                bonus = sum_at(numbers[p], found[p], len(vectors[p].bonus))
+                vectors[p].bonus[:] = bonus
+                cfr_kernels.update_player(
+                    number,
+                    rule,
+                    method.averaging,
+                    self.rows[p],
+                    vectors[p],
+                    plans[1 - p],
+                    predicted[p],
+                )
+        return vectors[0], vectors[1]
+
+
+def _predicted(method: Method, vectors: Sequence[PlayerVectors]) -> list[FloatArray | None]:
+    """For each player, what the kernels re-evaluate predictions in: see `cfr_kernels.iterate`."""
+    reevaluated = method.minimizer.prediction is Prediction.REEVALUATED
+    return [np.zeros_like(v.plan) if reevaluated else None for v in vectors]
 
 
 def compile_form(form: SequenceForm, dtype: npt.DTypeLike = np.float64) -> CompiledForm:

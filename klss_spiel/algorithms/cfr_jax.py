@@ -30,7 +30,8 @@ from klss_spiel.algorithms.padded_form import (
     payoffs,
 )
 from klss_spiel.algorithms.regret import Prediction
-from klss_spiel.arrays import FloatArray
+from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.search_game import ValueFunction
 from klss_spiel.sequence_form import SequenceForm
 from klss_spiel.tree import PLAYERS
 
@@ -127,6 +128,36 @@ class JaxForm:
         after[1].plan.block_until_ready()
         return after
 
+    def run_trunk(
+        self,
+        state: _State,
+        iteration: int,
+        count: int,
+        method: Method,
+        border: tuple[IntArray, IntArray],
+        values: ValueFunction,
+    ) -> _State:
+        """`run` for a trunk, in one compiled loop; `values` is a pytree of jax arrays.
+
+        Arguments as of `cfr_compiled.CompiledForm.run_trunk`.
+        """
+        first, second = (jnp.asarray(self.padded.position[p][border[p]]) for p in PLAYERS)
+        try:
+            after: _State = jax.block_until_ready(  # type: ignore[no-untyped-call]
+                _run_trunk(
+                    self.padded.players, state, iteration, count, method, (first, second), values
+                )
+            )
+        except (TypeError, jax.errors.JAXTypeError) as error:
+            raise ValueError(
+                f"expected a value function that runs inside jit (a pytree of jax arrays), got "
+                f"{type(values).__name__}; the compiled engine takes any"
+            ) from error
+        for p in PLAYERS:
+            if not np.all(np.isfinite(np.asarray(after[p].plan))):
+                raise ValueError(f"the value function made player {p}'s strategy NaN or infinite")
+        return after
+
 
 def prepare(form: SequenceForm, dtype: npt.DTypeLike | None = None) -> JaxForm:
     """Lays out a sequence form for the jax engine; `dtype` as in `pad_form`."""
@@ -170,18 +201,51 @@ def _run(
     return after
 
 
+@functools.partial(jax.jit, static_argnames=("method",))
+def _run_trunk(
+    players: PaddedPlayers,
+    state: _State,
+    iteration: jax.Array,
+    count: jax.Array,
+    method: Method,
+    border: tuple[jax.Array, jax.Array],
+    values: ValueFunction,
+) -> _State:
+    def bonus(plans: tuple[jax.Array, jax.Array], player: int) -> jax.Array:
+        found = values((plans[0][border[0]], plans[1][border[1]]))[player]
+        zeros = jnp.zeros_like(plans[player])
+        return zeros.at[border[player]].add(found.astype(zeros.dtype))
+
+    def body(before: jax.Array, state: _State) -> _State:
+        first, second = state
+        number = before + 1
+        plans = (first.plan, second.plan)
+        new_first = _update(players[0], first, second.plan, number, method, bonus(plans, 0))
+        if method.alternating:
+            plans = (new_first.plan, second.plan)
+        return new_first, _update(players[1], second, plans[0], number, method, bonus(plans, 1))
+
+    after: _State = jax.lax.fori_loop(iteration, iteration + count, body, state)
+    return after
+
+
 def _update(
     player: PaddedPlayer,
     state: _PlayerState,
     opponent_plan: jax.Array,
     iteration: jax.Array,
     method: Method,
+    bonus: jax.Array | None = None,
 ) -> _PlayerState:
-    """One player's regrets, next strategy and plan against the opponent's plan."""
+    """One player's regrets, next strategy and plan against the opponent's plan.
+
+    `bonus` ([P]) is what sequences pay besides the entries of the payoff matrix.
+    """
     weight = iteration.astype(state.plan.dtype) ** method.averaging
     average = state.average + weight * state.plan
     results = payoffs(player, opponent_plan)
-    regret, strategy = _improve(player, state, results, iteration, method)
+    extra = None if bonus is None else _split(player, bonus)
+    regret, strategy = _improve(player, state, results, iteration, method, extra)
     plan = _realization_plan(player, strategy, state.plan.dtype)
     return _PlayerState(regret, strategy, plan, average)
 
@@ -192,6 +256,7 @@ def _improve(
     results: jax.Array,
     iteration: jax.Array,
     method: Method,
+    bonus: Blocks | None = None,
 ) -> tuple[Blocks, Blocks]:
     """New regrets and strategies, bottom-up: for each block two arrays [A, I].
 
@@ -201,12 +266,14 @@ def _improve(
       results: payoffs of sequences, as `payoffs` gives them.
       iteration: its number.
       method: which CFR is run.
+      bonus: for each block, [A, I] further payoffs.
     """
     minimizer = method.minimizer
     reevaluated = minimizer.prediction is Prediction.REEVALUATED
     regrets: list[jax.Array] = []
     strategies: list[jax.Array] = []
     remaining = list(zip(state.regret, state.strategy, strict=True))
+    further = list(bonus or ())
     # Values of what follows each of the level's sequences, under the strategies that
     # were played and under the next ones.
     below: jax.Array | None = None
@@ -221,6 +288,8 @@ def _improve(
             start = stop - block.mask.size
             old_regret, old_strategy = remaining.pop()
             direct = results[block.payoff]
+            if further:
+                direct = direct + further.pop()
             values = _add_below(direct, below, start, stop)
             of_infosets = (values * old_strategy).sum(axis=0)
             above = above.at[block.parent].add(of_infosets)

@@ -66,7 +66,8 @@ def iterate(
     vectors_0: Any,
     vectors_1: Any,
     answered: Any,
-    predicted: Any,
+    predicted_0: Any,
+    predicted_1: Any,
 ) -> None:
     """`count` iterations: player 0 updates, then player 1.
 
@@ -81,20 +82,37 @@ def iterate(
       vectors_1: the same of player 1.
       answered: player 0's plan that player 1 answers: `vectors_0.plan` itself to
         alternate, a copy (overwritten) to answer the one before.
-      predicted: None, or two vectors to work with if predictions are re-evaluated,
-        one for each player. None is another type, for which numba compiles less.
+      predicted_0: None, or [S] a vector of player 0 to work with if predictions are
+        re-evaluated. None is another type, for which numba compiles less.
+      predicted_1: the same of player 1.
     """
     for number in range(iteration + 1, iteration + count + 1):
-        weight = float(number) ** averaging
-        step = regret_kernels.at_iteration(rule, number)
         for s in range(len(answered)):
             answered[s] = vectors_0.plan[s]
-        if predicted is None:
-            _update_infosets(step, weight, rows_0, vectors_0, vectors_1.plan)
-            _update_infosets(step, weight, rows_1, vectors_1, answered)
-        else:
-            _reevaluate_infosets(step, weight, rows_0, vectors_0, vectors_1.plan, predicted[0])
-            _reevaluate_infosets(step, weight, rows_1, vectors_1, answered, predicted[1])
+        update_player(number, rule, averaging, rows_0, vectors_0, vectors_1.plan, predicted_0)
+        update_player(number, rule, averaging, rows_1, vectors_1, answered, predicted_1)
+
+
+@kernel
+def update_player(
+    number: int,
+    rule: Any,
+    averaging: int,
+    rows: Any,
+    vectors: Any,
+    opponent_plan: Any,
+    predicted: Any,
+) -> None:
+    """One player's part of iteration `number`, against any plan of the opponent.
+
+    Arguments as of `iterate`.
+    """
+    weight = float(number) ** averaging
+    step = regret_kernels.at_iteration(rule, number)
+    if predicted is None:
+        _update_infosets(step, weight, rows, vectors, opponent_plan)
+    else:
+        _reevaluate_infosets(step, weight, rows, vectors, opponent_plan, predicted)
 
 
 @kernel

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from klss_spiel.algorithms.regret import RegretMinimizer
-from klss_spiel.arrays import FloatArray
+from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.search_game import ValueFunction
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import PLAYERS
 
@@ -85,6 +86,17 @@ class PreparedForm(Protocol):
 
     def run(self, state: Any, iteration: int, count: int, method: Method) -> Any:
         """The state after `count` more iterations; there were `iteration` before."""
+
+    def run_trunk(
+        self,
+        state: Any,
+        iteration: int,
+        count: int,
+        method: Method,
+        border: tuple[IntArray, IntArray],
+        values: ValueFunction,
+    ) -> Any:
+        """`run` for a trunk: reaching a border infoset pays what `values` says."""
 
 
 class Solution:
@@ -173,3 +185,25 @@ class Solution:
                     )
                 players.append(PlayerSolution(treeplex, **vectors))
             return cls(int(data["iterations"]), (players[0], players[1]))
+
+
+def checked_values(
+    values: tuple[Any, Any], border: tuple[IntArray, IntArray]
+) -> tuple[FloatArray, FloatArray]:
+    """What a value function returned, if it is one finite number per border infoset."""
+    checked = []
+    for p in PLAYERS:
+        of_player = np.asarray(values[p], dtype=np.float64)
+        if of_player.shape != border[p].shape:
+            raise ValueError(
+                f"expected values of {len(border[p])} border infosets of player {p} from the "
+                f"value function, got an array of shape {of_player.shape}"
+            )
+        if not np.all(np.isfinite(of_player)):
+            where = int(np.flatnonzero(~np.isfinite(of_player))[0])
+            raise ValueError(
+                f"expected finite values from the value function, got {of_player[where]} for "
+                f"player {p} at border infoset {where}"
+            )
+        checked.append(of_player)
+    return checked[0], checked[1]

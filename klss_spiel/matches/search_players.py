@@ -100,7 +100,6 @@ def _make_zs21_baseline(
 def _make_subgame(seat: Seat, recipe: str = "1-klss", blueprint: str = "cfr:100") -> Player:
     policy = blueprint_of(str(seat.game), blueprint)
     return SubgameBot(
-        policy.tree,
         policy,
         recipes.parse_recipe(recipe),
         seat.player,
