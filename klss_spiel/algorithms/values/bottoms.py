@@ -177,7 +177,7 @@ class StackedBottoms:
         form = make_sequence_form(middle.treeplexes, numbers[0], numbers[1], payoffs)
         self._compiled = compile_form(form)
         self._opposing = _opposing_roots(border, self._compiled)
-        first, second = (_sequences_to(border, deeper, p) for p in PLAYERS)
+        first, second = (sequences_to(border, deeper, p) for p in PLAYERS)
         self._deeper = first, second
         # For each player, [b] the border infoset above each deeper one.
         above = [border.bottom_root[p][self._deeper[p]] for p in PLAYERS]
@@ -213,7 +213,7 @@ class _ScaledRanges:
         return self.values((first, second))
 
 
-def _sequences_to(border: Border, deeper: Border, player: int) -> IntArray:
+def sequences_to(border: Border, deeper: Border, player: int) -> IntArray:
     """[b of the deeper border] the sequence in the first's bottoms before each infoset."""
     _, first = np.unique(deeper.node_infoset[player], return_index=True)
     return bottom_sequences(border, player, deeper.nodes[first])
