@@ -269,14 +269,18 @@ def own_view(variant: Variant, text: str) -> Position:
     )
     for event in events:
         position = _seen(position, player, event)
-    return position
+    own = dataclasses.replace(position.sides[player], told=events)
+    other = position.sides[1 - player]
+    return dataclasses.replace(position, sides=(own, other) if player == 0 else (other, own))
 
 
 def _seen(position: Position, player: int, event: int) -> Position:
     """The own view after one more event; `rules` cannot play what is hidden."""
     who, what = knowledge.split(event)
     if what >= knowledge.DREW and what != knowledge.HIDDEN_DRAW:
-        at_draw = dataclasses.replace(position, phase=Phase.DRAW, player=who)
+        at_draw = dataclasses.replace(
+            position, phase=Phase.DRAW, player=who, tile=tiles.NO_TILE
+        )
         return rules.draw(at_draw, what - knowledge.DREW)
     if who == player:
         at_own = dataclasses.replace(position, player=player)
