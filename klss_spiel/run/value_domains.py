@@ -33,7 +33,7 @@ from klss_spiel.tree import PLAYERS, GameTree
 
 DARK_CHESS = "python_dark_chess(board=minimal4x3,horizon=6)"
 KRIEGSPIEL = "python_kriegspiel(board=minimal4x3,horizon=6,tries=possible)"
-MATE2 = "python_dark_chess(board=mate2,horizon=6)"
+MATE2 = "python_dark_chess(board=mate2,horizon=6,rules=thesis)"
 
 
 @dataclasses.dataclass(frozen=True)

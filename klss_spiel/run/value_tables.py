@@ -55,12 +55,23 @@ RECIPES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("kriegspiel_2", RAW): dict(random_trunks=334, epochs=100),
     ("dark_2", RAW): dict(random_trunks=77, epochs=200),
     ("dark_4", RAW): dict(random_trunks=200, epochs=5, batch=256),
-    ("mate2", RAW): dict(random_trunks=195, epochs=50, batch=256),
+    ("mate2", RAW): dict(
+        random_trunks=195, label_iterations=300, epochs=50, batch=256, completion_iterations=500
+    ),
     ("leduc", RAW): dict(random_trunks=200, epochs=200),
     ("kriegspiel_2", OURS): dict(random_trunks=100, iterates=50, epochs=100, on_policy_rounds=1),
     ("dark_2", OURS): dict(random_trunks=77, iterates=50, epochs=200, on_policy_rounds=2),
     ("dark_4", OURS): dict(random_trunks=40, iterates=60, epochs=20, on_policy_rounds=1, batch=256),
-    ("mate2", OURS): dict(random_trunks=40, iterates=40, epochs=100, on_policy_rounds=1, batch=256),
+    ("mate2", OURS): dict(
+        random_trunks=20,
+        iterates=40,
+        on_policy_rounds=1,
+        on_policy_ranges=20,
+        label_iterations=300,
+        epochs=150,
+        batch=128,
+        completion_iterations=500,
+    ),
     ("leduc", OURS): dict(
         random_trunks=100, iterates=100, epochs=150, on_policy_rounds=3, on_policy_ranges=100
     ),
