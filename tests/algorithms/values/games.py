@@ -4,7 +4,7 @@ import functools
 
 import pyspiel
 
-from klss_spiel.algorithms.values.border import (
+from klss_spiel.algorithms.values.cuts import (
     cut_after_rounds,
     cut_after_turns,
     make_border,
