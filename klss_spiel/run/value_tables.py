@@ -310,12 +310,24 @@ def network_row(columns: Mapping[str, Any], weights_dir: str | None = None) -> d
         os.makedirs(weights_dir, exist_ok=True)
         trained.values.save(
             os.path.join(weights_dir, f"values_{name}_{columns['recipe']}_{seed}.safetensors"),
-            command=f"python -m klss_spiel.run.value_tables, {dict(columns)}",
+            command=_command(columns),
             seed=seed,
             cut=list(domain.cut),
             exploitability=trained.exploitability,
         )
     return row
+
+
+def _command(columns: Mapping[str, Any]) -> str:
+    """What makes a row's network again."""
+    preset = "leduc" if columns["domain"] == "leduc" else "sestak_table52"
+    mate2 = " --mate2" if columns["domain"] == "mate2" else ""
+    more = {k: v for k, v in columns.items() if k not in ("domain", "recipe", "seed")}
+    return (
+        f"python -m klss_spiel.run.value_tables --preset={preset}{mate2} "
+        f"--first_seed={columns['seed']} --seeds=1 --weights_dir=DIR"
+        f" (row {columns['domain']} {columns['recipe']}{f' {more}' if more else ''})"
+    )
 
 
 def _stacked_labels(quality: str, seed: int) -> tuple[Any, float]:
