@@ -45,6 +45,10 @@ from klss_spiel.search_game import Belief, Knowledge, Positions, RootPositions, 
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 
+class NoFittingPosition(ValueError):
+    """Neither the old tree nor the belief has a position to start from."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class KeptRoots:
     """The root infosets that an old tree provides. r kept nodes, m root infosets.
@@ -282,7 +286,7 @@ def next_search(
       The search, and the identifier of the player's infoset in it.
 
     Raises:
-      ValueError: neither the old tree nor the belief has a fitting position.
+      NoFittingPosition: neither the old tree nor the belief has one.
     """
     identifiers = game.infosets(player, information_state)
     own_id = int(identifiers[0])
@@ -300,7 +304,7 @@ def next_search(
     rng = np.random.default_rng([seed, len(present)])
     sampled = _sample(game, belief.positions, present, settings.min_infoset_size, rng)
     if kept is None and not len(sampled):
-        raise ValueError(f"no position of {game.name} fits {information_state!r}")
+        raise NoFittingPosition(f"no position of {game.name} fits {information_state!r}")
 
     evaluator = CheckedEvaluator(game)
     evaluation = evaluator.values(sampled)
