@@ -12,17 +12,12 @@ If I has too few nodes, positions are sampled from the belief; the opponent is t
 know everything there, and the alternate value is the evaluation, but no more than the
 player was worth in the last search (C.1).
 
-Decisions where the papers leave it open:
+Own decisions before I are past, even where they lie in the region: where a player moves
+twice in a row and the opponent does not notice, the topmost nodes of J are an earlier
+decision. There the old strategy is played like chance, so that I follows the empty
+sequence everywhere, at kept roots and at sampled ones.
 
-  - A root that the old strategy does not play to is left out, unless that is true of
-    all roots that lead to I: then these alone are kept, with chance's weights.
-  - v*, what the player was worth, is the mean over the old roots under the opponent's
-    last choice at node 0 (ZS21: the value at I); infinite before the first search.
-  - Own decisions before I are past, even if they lie in the region: where a player moves
-    twice in a row and the opponent does not notice, the topmost nodes of J are an earlier
-    decision. There the old strategy is played like chance, so that I follows the empty
-    sequence everywhere, at kept roots and at sampled ones.
-  - In the frozen region of KLSS no leaf is expanded: the papers fold it into constants.
+This and other decisions that the papers leave open are in docs/deviations.md.
 """
 
 from __future__ import annotations
