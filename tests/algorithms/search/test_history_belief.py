@@ -83,6 +83,23 @@ def test_too_large_a_belief_is_refused_or_sampled():
     assert not sampled.complete
 
 
+def test_a_sample_that_lost_the_truth_says_so_and_ends():
+    """In Kriegspiel the opponent may try and try again: no end of histories."""
+    game = pyspiel.load_game("kriegspiel")
+    state = game.new_initial_state()
+    state.apply_action(state.legal_actions()[-1])
+    player = state.current_player()
+    label = state.information_state_string(player)
+    belief = HistoryBelief(game, player, limit=30, sample=True)
+    belief.advance(None, label)
+    assert len(belief.positions) <= 30
+    belief.advance(state.legal_actions()[0], "nothing that could be")
+    assert not belief.complete
+    assert len(belief.positions) == 0
+    belief.advance(0, "whatever")
+    assert len(belief.positions) == 0
+
+
 def test_observations_that_cannot_be_are_refused():
     belief = HistoryBelief(pyspiel.load_game("kuhn_poker"), 0)
     with pytest.raises(ValueError, match="no history"):
