@@ -8,6 +8,7 @@ games like liar's dice halves the infosets.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from klss_spiel.algorithms.cfr_solution import (
     PlayerSolutions,
     checked_values,
 )
+from klss_spiel.algorithms.regret import Prediction
 from klss_spiel.arrays import FloatArray, IntArray, ranges, sum_at
 from klss_spiel.search_game import ValueFunction
 from klss_spiel.sequence_form import SequenceForm, Treeplex
@@ -127,10 +129,11 @@ class CompiledForm:
             iteration,
             regret_kernels.rule(method.minimizer),
             method.averaging,
-            method.alternating,
             *self.rows,
             first,
             second,
+            first.plan if method.alternating else first.plan.copy(),
+            *_predicted(method, (first, second)),
         )
         return first, second
 
@@ -156,6 +159,7 @@ class CompiledForm:
         vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
         numbers = [self.choices[p].number[border[p]] for p in PLAYERS]
         rule = regret_kernels.rule(method.minimizer)
+        predicted = _predicted(method, vectors)
         for number in range(iteration + 1, iteration + count + 1):
             plans = [vectors[0].plan.copy(), vectors[1].plan]
             for p in PLAYERS:
@@ -166,9 +170,21 @@ class CompiledForm:
                 bonus = sum_at(numbers[p], found[p], len(vectors[p].bonus))
                 vectors[p].bonus[:] = bonus
                 cfr_kernels.update_player(
-                    number, rule, method.averaging, self.rows[p], vectors[p], plans[1 - p]
+                    number,
+                    rule,
+                    method.averaging,
+                    self.rows[p],
+                    vectors[p],
+                    plans[1 - p],
+                    predicted[p],
                 )
         return vectors[0], vectors[1]
+
+
+def _predicted(method: Method, vectors: Sequence[PlayerVectors]) -> list[FloatArray | None]:
+    """For each player, what the kernels re-evaluate predictions in: see `cfr_kernels.iterate`."""
+    reevaluated = method.minimizer.prediction is Prediction.REEVALUATED
+    return [np.zeros_like(v.plan) if reevaluated else None for v in vectors]
 
 
 def compile_form(form: SequenceForm, dtype: npt.DTypeLike = np.float64) -> CompiledForm:

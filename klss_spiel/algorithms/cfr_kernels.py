@@ -61,11 +61,13 @@ def iterate(
     iteration: int,
     rule: Any,
     averaging: int,
-    alternating: bool,
     rows_0: Any,
     rows_1: Any,
     vectors_0: Any,
     vectors_1: Any,
+    answered: Any,
+    predicted_0: Any,
+    predicted_1: Any,
 ) -> None:
     """`count` iterations: player 0 updates, then player 1.
 
@@ -74,45 +76,113 @@ def iterate(
       iteration: how many there were before.
       rule: `regret_kernels.Rule`.
       averaging: iteration t weighs t to this power in the average.
-      alternating: player 1 answers the plan that player 0 has just made, else the last.
       rows_0: `PlayerRows` of player 0.
       rows_1: the same of player 1.
       vectors_0: `PlayerVectors` of player 0.
       vectors_1: the same of player 1.
+      answered: player 0's plan that player 1 answers: `vectors_0.plan` itself to
+        alternate, a copy (overwritten) to answer the one before.
+      predicted_0: None, or [S] a vector of player 0 to work with if predictions are
+        re-evaluated. None is another type, for which numba compiles less.
+      predicted_1: the same of player 1.
     """
-    answered = vectors_0.plan if alternating else vectors_0.plan.copy()
     for number in range(iteration + 1, iteration + count + 1):
-        weight = float(number) ** averaging
-        step = regret_kernels.at_iteration(rule, number)
-        if not alternating:
-            answered[:] = vectors_0.plan
-        _update(step, rule.reevaluated, weight, rows_0, vectors_0, vectors_1.plan)
-        _update(step, rule.reevaluated, weight, rows_1, vectors_1, answered)
+        for s in range(len(answered)):
+            answered[s] = vectors_0.plan[s]
+        update_player(number, rule, averaging, rows_0, vectors_0, vectors_1.plan, predicted_0)
+        update_player(number, rule, averaging, rows_1, vectors_1, answered, predicted_1)
 
 
 @kernel
 def update_player(
-    number: int, rule: Any, averaging: int, rows: Any, vectors: Any, opponent_plan: Any
+    number: int,
+    rule: Any,
+    averaging: int,
+    rows: Any,
+    vectors: Any,
+    opponent_plan: Any,
+    predicted: Any,
 ) -> None:
-    """One player's part of iteration `number`, against any plan of the opponent."""
+    """One player's part of iteration `number`, against any plan of the opponent.
+
+    Arguments as of `iterate`.
+    """
+    weight = float(number) ** averaging
     step = regret_kernels.at_iteration(rule, number)
-    _update(step, rule.reevaluated, float(number) ** averaging, rows, vectors, opponent_plan)
+    if predicted is None:
+        _update_infosets(step, weight, rows, vectors, opponent_plan)
+    else:
+        _reevaluate_infosets(step, weight, rows, vectors, opponent_plan, predicted)
 
 
 @kernel
-def _update(
-    step: Any, reevaluated: bool, weight: float, rows: Any, vectors: Any, opponent_plan: Any
+def _update_infosets(step: Any, weight: float, rows: Any, vectors: Any, opponent_plan: Any) -> None:
+    """One player's regrets and strategies bottom-up, then the new plan."""
+    first, parent, values = rows.first, rows.parent, vectors.values
+    regret, strategy = vectors.regret, vectors.strategy
+    _begin(weight, vectors)
+    count = np.uint64(len(parent))
+    for after in range(count):
+        i = count - after - _ONE
+        begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
+        _add_payoffs(begin, end, rows, opponent_plan, values)
+        expected = regret_kernels.expected_value(begin, end, strategy, values)
+        values[np.uint64(parent[i])] += expected
+        regret_kernels.update(step, begin, end, expected, values, regret, strategy)
+    _finish(rows, vectors, opponent_plan)
+
+
+@kernel
+def _reevaluate_infosets(
+    step: Any, weight: float, rows: Any, vectors: Any, opponent_plan: Any, predicted: Any
 ) -> None:
-    """One player's regrets, next strategy and plan against the opponent's plan."""
-    plan, average, values = vectors.plan, vectors.average, vectors.values
+    """`_update_infosets` with predictions under the next strategies, made bottom-up.
+
+    Args:
+      step: what the minimiser does in this iteration.
+      weight: of the plan in the average.
+      rows: `PlayerRows`.
+      vectors: `PlayerVectors`.
+      opponent_plan: [S of the opponent].
+      predicted: [S] overwritten with values under the next strategies.
+    """
+    first, parent, values = rows.first, rows.parent, vectors.values
+    regret, strategy = vectors.regret, vectors.strategy
+    _begin(weight, vectors)
+    for s in range(len(predicted)):
+        predicted[s] = 0.0
+    count = np.uint64(len(parent))
+    for after in range(count):
+        i = count - after - _ONE
+        begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
+        _add_payoffs(begin, end, rows, opponent_plan, values)
+        # Until here `predicted` is what the next strategies below get more than the last.
+        for s in range(begin, end):
+            predicted[s] += values[s]
+        expected = regret_kernels.expected_value(begin, end, strategy, values)
+        of_next = regret_kernels.update_reevaluated(
+            step, begin, end, expected, values, predicted, regret, strategy
+        )
+        above = np.uint64(parent[i])
+        values[above] += expected
+        predicted[above] += of_next - expected
+    _finish(rows, vectors, opponent_plan)
+
+
+@kernel
+def _begin(weight: float, vectors: Any) -> None:
+    """Adds the plan to the average and forgets the last iteration's values."""
+    plan, average, values, bonus = vectors.plan, vectors.average, vectors.values, vectors.bonus
     for s in range(len(plan)):
         average[s] += weight * plan[s]
-        values[s] = vectors.bonus[s]
-    if reevaluated:
-        _update_infosets_reevaluated(step, rows, vectors, opponent_plan)
-    else:
-        _update_infosets(step, rows, vectors, opponent_plan)
-    first, parent = rows.first, rows.parent
+        values[s] = bonus[s]
+
+
+@kernel
+def _finish(rows: Any, vectors: Any, opponent_plan: Any) -> None:
+    """Values of the roots, and the plan of the new strategy top-down."""
+    first, parent, plan = rows.first, rows.parent, vectors.plan
+    _add_payoffs(np.uint64(0), np.uint64(first[0]), rows, opponent_plan, vectors.values)
     for i in range(np.uint64(len(parent))):
         begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
         reach = plan[np.uint64(parent[i])]
@@ -128,43 +198,3 @@ def _add_payoffs(begin: Any, end: Any, rows: Any, opponent_plan: Any, values: An
         for e in range(np.uint64(start[s]), np.uint64(start[s + _ONE])):
             total += value[e] * opponent_plan[np.uint64(source[e])]
         values[s] = total
-
-
-@kernel
-def _update_infosets(step: Any, rows: Any, vectors: Any, opponent_plan: Any) -> None:
-    """Values bottom-up; regrets and strategies on the way."""
-    first, parent, values = rows.first, rows.parent, vectors.values
-    regret, strategy = vectors.regret, vectors.strategy
-    count = np.uint64(len(parent))
-    for after in range(count):
-        i = count - after - _ONE
-        begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
-        _add_payoffs(begin, end, rows, opponent_plan, values)
-        expected = regret_kernels.expected_value(begin, end, strategy, values)
-        values[np.uint64(parent[i])] += expected
-        regret_kernels.update(step, begin, end, expected, values, regret, strategy)
-    _add_payoffs(np.uint64(0), np.uint64(first[0]), rows, opponent_plan, values)
-
-
-@kernel
-def _update_infosets_reevaluated(step: Any, rows: Any, vectors: Any, opponent_plan: Any) -> None:
-    """`_update_infosets` with predictions under the next strategies, made bottom-up."""
-    first, parent, values = rows.first, rows.parent, vectors.values
-    regret, strategy = vectors.regret, vectors.strategy
-    # What the next strategies below a sequence are predicted to get more than the last.
-    gain = np.zeros_like(values)
-    count = np.uint64(len(parent))
-    for after in range(count):
-        i = count - after - _ONE
-        begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
-        _add_payoffs(begin, end, rows, opponent_plan, values)
-        expected = regret_kernels.expected_value(begin, end, strategy, values)
-        for s in range(begin, end):
-            gain[s] += values[s]
-        predicted = regret_kernels.update_reevaluated(
-            step, begin, end, expected, values, gain, regret, strategy
-        )
-        above = np.uint64(parent[i])
-        values[above] += expected
-        gain[above] += predicted - expected
-    _add_payoffs(np.uint64(0), np.uint64(first[0]), rows, opponent_plan, values)

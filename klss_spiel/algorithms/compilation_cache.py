@@ -58,7 +58,7 @@ def _current_folder() -> str | None:
     if "jax" in sys.modules:
         import jax
 
-        current: str | None = jax.config.jax_compilation_cache_dir
+        current: str | None = getattr(jax.config, _FOLDER_OPTION)
         return current
     return os.environ.get(_FOLDER_OPTION.upper())
 

@@ -33,8 +33,8 @@ class Rule(NamedTuple):
       discounted: whether alpha and beta apply.
       alpha: power of the discount of positive regrets.
       beta: power of the discount of the others.
-      optimism: weight of the last instant regret in the scores: 0 or 1.
-      reevaluated: scores use predictions that `update_reevaluated` makes instead.
+      optimism: weight of the last instant regret in the scores: 0 or 1. Minimisers
+        that re-evaluate predictions take `update_reevaluated`, where it has no part.
     """
 
     floor: float
@@ -42,7 +42,6 @@ class Rule(NamedTuple):
     alpha: float
     beta: float
     optimism: float
-    reevaluated: bool
 
 
 class Step(NamedTuple):
@@ -70,7 +69,6 @@ def rule(minimizer: RegretMinimizer) -> Rule:
         alpha=float(alpha),
         beta=float(beta),
         optimism=1.0 if minimizer.prediction is Prediction.LAST else 0.0,
-        reevaluated=minimizer.prediction is Prediction.REEVALUATED,
     )
 
 

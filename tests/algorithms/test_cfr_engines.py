@@ -97,7 +97,7 @@ def test_engines_agree_on_gadgets(recipe):
     tree = tree_from_game("leduc_poker")
     blueprint = BehaviorPolicy.random(tree, np.random.default_rng(1))
     infoset = int(tree.infosets[0].decisions[60])
-    subgame = build_subgame(tree, blueprint, infoset, recipe)
+    subgame = build_subgame(blueprint, infoset, recipe)
     _assert_engines_agree(_without_ties(subgame.form), [1] * 8)
 
 
