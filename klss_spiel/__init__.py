@@ -13,12 +13,12 @@ Games as arrays. Any two-player zero-sum OpenSpiel game of perfect recall:
     >>> tree
     <GameTree kuhn_poker(): 58 nodes, 12 decision infosets, depth 5>
 
-Solving them. A tree, a game or its name will do wherever a sequence form is asked for:
+Solving them. A tree, a game or its name will do wherever a sequence form is asked for;
+strategies of both players are a `ks.BehaviorPolicy`:
 
     >>> print(f"{ks.solve_lp(tree).value:.6f}")  # exactly
     -0.055556
-    >>> solution = ks.cfr.solve(tree, iterations=100)  # CFR+; `ks.regret` has others
-    >>> blueprint = ks.BehaviorPolicy(tree, solution.average_behavior)
+    >>> blueprint = ks.cfr.solve(tree, iterations=100).policy  # CFR+; `ks.regret` has others
     >>> ks.exploitability(blueprint) < 0.01
     True
 
@@ -30,9 +30,12 @@ a whole game, `ks.build_subgame` at one infoset, `ks.SubgameBot` while it plays:
     True
 
 Search without a tree. `ks.SearchBot` plays any game; `ks.search_policy` tabulates what
-it plays in a small one:
+it plays in a small one; `ks.play_match` lets players named by a text meet; evaluators of
+unfinished positions are functions, or names for `ks.make_evaluator`:
 
     >>> bot = ks.SearchBot("kuhn_poker", player=0, budget=ks.Budget(nodes=100))
+    >>> match = ks.Match("kuhn_poker", players=("search(nodes=50)", "random"), games=2)
+    >>> results = ks.play_match(match)
 
 OpenSpiel's side. `ks.load_game` is `pyspiel.load_game` with better errors,
 `ks.policy_to_openspiel` and `ks.policy_from_openspiel` convert policies, `ks.check_game`
@@ -80,8 +83,11 @@ if TYPE_CHECKING:
     from klss_spiel.best_response import loss_of_player as loss_of_player
     from klss_spiel.best_response import nash_conv as nash_conv
     from klss_spiel.budget import Budget as Budget
+    from klss_spiel.evaluators import make_evaluator as make_evaluator
     from klss_spiel.games.rendering import render as render
     from klss_spiel.linear_program import solve as _solve
+    from klss_spiel.matches.match import Match as Match
+    from klss_spiel.matches.match import play_match as play_match
     from klss_spiel.openspiel import load_game as load_game
     from klss_spiel.openspiel import policy_from_openspiel as policy_from_openspiel
     from klss_spiel.openspiel import policy_to_openspiel as policy_to_openspiel
@@ -104,6 +110,7 @@ _HOME = {
     "BehaviorPolicy": "policy:BehaviorPolicy",
     "Budget": "budget:Budget",
     "GameTree": "tree:GameTree",
+    "Match": "matches.match:Match",
     "Refinement": "algorithms.subgame.refine:Refinement",
     "Schedule": "algorithms.subgame.refine:Schedule",
     "SearchBot": "algorithms.search.bot:SearchBot",
@@ -122,7 +129,9 @@ _HOME = {
     "knowledge": "algorithms.knowledge",
     "load_game": "openspiel:load_game",
     "loss_of_player": "best_response:loss_of_player",
+    "make_evaluator": "evaluators:make_evaluator",
     "nash_conv": "best_response:nash_conv",
+    "play_match": "matches.match:play_match",
     "policy_from_openspiel": "openspiel:policy_from_openspiel",
     "policy_to_openspiel": "openspiel:policy_to_openspiel",
     "recipes": "algorithms.subgame.recipes",

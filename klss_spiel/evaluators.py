@@ -83,22 +83,20 @@ zero_evaluator: Final = Evaluator("zero", _zeros)
 
 @dataclasses.dataclass(frozen=True)
 class _Rollouts:
-    """Plays states to the end at random; a value, so that bots which hold it pickle."""
+    """What `rollout_evaluator` does; a value, so that it compares and pickles."""
 
     rollouts: int
     seed: int
     scale: float | None
 
     def __call__(self, positions: Positions) -> FloatArray:
-        """[n] values of states ([n])."""
         values = np.empty(len(positions))
         for i, state in enumerate(positions):
             game = state.get_game()
             largest = self.scale or largest_payoff(game)
             rng = np.random.default_rng([self.seed, *(a % 2**32 for a in state.history())])
             total = sum(_play_out(state.clone(), rng) for _ in range(self.rollouts))
-            mean = total / self.rollouts - payoff_offset(game)
-            values[i] = np.clip(mean / largest, -1.0, 1.0)
+            values[i] = np.clip((total / self.rollouts - payoff_offset(game)) / largest, -1.0, 1.0)
         return values
 
 

@@ -169,6 +169,26 @@ def test_an_exact_solution_knows_both_strategies(player):
     )
     with pytest.raises(ValueError, match="whole game"):
         ks.solve_lp(subgame.form).policy  # noqa: B018
+    with pytest.raises(ValueError, match="whole game"):
+        ks.cfr.solve(subgame.form, 1).policy  # noqa: B018
+
+
+def test_a_solution_by_cfr_is_a_policy_of_its_game(tmp_path):
+    solution = ks.cfr.solve("kuhn_poker", 50)
+    policy = solution.policy
+    assert policy.tree.name == "kuhn_poker()"
+    for player in (0, 1):
+        np.testing.assert_array_equal(
+            policy.probabilities[player], solution.average_behavior[player]
+        )
+    path = tmp_path / "solution.npz"
+    solution.save(path)
+    form = ks.sequence_form_from_tree(policy.tree)
+    again = ks.cfr.Solution.load(path, form)
+    assert again.policy.tree is policy.tree
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ValueError, match=r"cannot read a solution from .*solution\.npz"):
+        ks.cfr.Solution.load(path, form)
 
 
 def test_recipes_are_taken_by_name():

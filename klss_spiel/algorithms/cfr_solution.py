@@ -11,9 +11,11 @@ import numpy as np
 
 from klss_spiel.algorithms.regret import RegretMinimizer
 from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.npz_files import load_arrays
+from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.search_game import ValueFunction
 from klss_spiel.sequence_form import SequenceForm, Treeplex
-from klss_spiel.tree import PLAYERS
+from klss_spiel.tree import PLAYERS, GameTree
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,6 +109,7 @@ class Solution:
 
     Attributes:
       iterations: how many were run in all.
+      tree: the game, if it is a whole one and is known.
     """
 
     def __init__(
@@ -114,8 +117,10 @@ class Solution:
         iterations: int,
         players: PlayerSolutions | None = None,
         state: tuple[PreparedForm, Any] | None = None,
+        tree: GameTree | None = None,
     ) -> None:
         self.iterations = iterations
+        self.tree = state[0].form.tree if state is not None else tree
         # Read off the engine's state when somebody asks: resuming needs only the state.
         self._players = players
         self._state = state
@@ -153,6 +158,13 @@ class Solution:
         return self.players[0].average_behavior, self.players[1].average_behavior
 
     @property
+    def policy(self) -> BehaviorPolicy:
+        """The average strategies in a whole game."""
+        if self.tree is None:
+            raise ValueError("expected a solution of a whole game, got one of a part of a game")
+        return BehaviorPolicy(self.tree, self.average_behavior)
+
+    @property
     def last(self) -> tuple[FloatArray, FloatArray]:
         """For each player, [S] realization plan of the last iterate."""
         return self.players[0].last, self.players[1].last
@@ -172,19 +184,26 @@ class Solution:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], form: SequenceForm) -> Solution:
-        """Reads a solution of `form` written by `save`."""
+        """Reads a solution of `form` written by `save`.
+
+        Raises:
+          BrokenFileError: the file is not a whole npz file of a solution.
+          ValueError: it is the solution of another game.
+        """
+        names = [f"{field}{p}" for p in PLAYERS for field in VECTORS]
+        data = load_arrays(path, ("iterations", *names), "a solution")
         players = []
-        with np.load(path, allow_pickle=False) as data:
-            for p in PLAYERS:
-                treeplex = form.treeplexes[p]
-                vectors = {field: data[f"{field}{p}"] for field in VECTORS}
-                if vectors["regret"].shape != (treeplex.num_sequences,):
+        for p in PLAYERS:
+            treeplex = form.treeplexes[p]
+            vectors = {field: data[f"{field}{p}"] for field in VECTORS}
+            for vector in vectors.values():
+                if vector.shape != (treeplex.num_sequences,):
                     raise ValueError(
                         f"expected {treeplex.num_sequences} sequences of player {p}, got "
-                        f"{len(vectors['regret'])} in {path}: another game's solution"
+                        f"{vector.size} in {path}: another game's solution"
                     )
-                players.append(PlayerSolution(treeplex, **vectors))
-            return cls(int(data["iterations"]), (players[0], players[1]))
+            players.append(PlayerSolution(treeplex, **vectors))
+        return cls(int(data["iterations"]), (players[0], players[1]), tree=form.tree)
 
 
 def checked_values(

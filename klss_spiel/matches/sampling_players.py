@@ -159,6 +159,7 @@ class IsmctsPlayer:
 def _searchable(seat: Seat) -> SearchGame:
     game = search_game(seat.game)
     if isinstance(game, OpenSpielSearchGame):
+        # Packed positions are many at little cost; histories are not.
         return OpenSpielSearchGame(seat.game, belief_limit=_BELIEF_LIMIT, sample_belief=True)
     return game
 

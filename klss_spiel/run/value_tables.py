@@ -48,6 +48,8 @@ OURS = "ours"
 # thesis' (about 1,000 random situations, 80,000 at depth 4); `ours` was chosen on seeds
 # below FIRST_SEED.
 RECIPES: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("kuhn", RAW): dict(random_trunks=40, epochs=60),
+    ("kuhn", OURS): dict(random_trunks=40, epochs=60, batch=16),
     ("kriegspiel_2", RAW): dict(random_trunks=334, epochs=100),
     ("dark_2", RAW): dict(random_trunks=77, epochs=200),
     ("dark_4", RAW): dict(random_trunks=200, epochs=5, batch=256),

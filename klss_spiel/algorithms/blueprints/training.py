@@ -6,7 +6,8 @@ zero-sum, what the next decision is worth to one player is minus what it is wort
 other, and generalised advantage estimation runs along the mixed sequence with these signs.
 
 Deviations from the paper: see `losses`; a teacher can be cloned before self-play
-(`Settings.clone_updates`), which the paper does not do.
+(`Settings.clone_updates`), and the blueprint is a running mean of the weights
+(`Settings.averaging`); the paper does neither.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Settings:
         discount: per decision (gamma).
         trace: of advantage estimation (lambda).
         gradient_norm: gradients are clipped to it.
+        averaging: decay per update of the running mean of weights that is the blueprint; 0
+            for the last weights.
         seed: of everything.
     """
 
@@ -61,6 +64,7 @@ class Settings:
     discount: float = 0.995
     trace: float = 0.95
     gradient_norm: float = 1.0
+    averaging: float = 0.995
     seed: int = 0
 
 
@@ -119,6 +123,13 @@ def _improve(
     return optax.apply_updates(parameters, changes), optimiser_state, parts
 
 
+@jax.jit
+def _blend(
+    average: network.Parameters, now: network.Parameters, kept: jax.Array
+) -> network.Parameters:
+    return jax.tree.map(lambda a, b: kept * a + (1 - kept) * b, average, now)
+
+
 @functools.cache
 def _optimiser(settings: Settings) -> optax.GradientTransformation:
     """One object per settings: a jitted function is compiled anew for every new one."""
@@ -139,6 +150,7 @@ class Trainer:
         settings: how.
         updates: done so far.
         parameters: the network now.
+        average: the running mean of its weights.
     """
 
     def __init__(self, game: TrainableGame, settings: Settings) -> None:
@@ -155,6 +167,7 @@ class Trainer:
             settings.width,
             settings.blocks,
         )
+        self.average = jax.tree.map(jnp.copy, self.parameters)
         self._optimiser = _optimiser(settings)
         self._optimiser_state = self._optimiser.init(self.parameters)
 
@@ -167,6 +180,9 @@ class Trainer:
             self.parameters, self._optimiser_state, samples, loss, self._optimiser
         )
         self.updates += 1
+        # The mean is over few weights at first: the random start must not linger.
+        kept = min(self.settings.averaging, self.updates / (self.updates + 10.0))
+        self.average = _blend(self.average, self.parameters, np.float32(kept))
         return Report(float(parts["policy"]), float(parts["value"]), float(parts["entropy"]))
 
     def _play(self, cloning: bool) -> Samples:
@@ -218,6 +234,7 @@ class Trainer:
         """Everything that decides how training goes on, for checkpoints."""
         return {
             "parameters": jax.tree.map(np.asarray, self.parameters),
+            "average": jax.tree.map(np.asarray, self.average),
             "optimiser": jax.tree.map(np.asarray, self._optimiser_state),
             "environment": dict(self._environment.state()),
         }
@@ -226,5 +243,6 @@ class Trainer:
         """Goes on from what `state` returned after so many updates."""
         self.updates = updates
         self.parameters = jax.tree.map(jnp.asarray, state["parameters"])
+        self.average = jax.tree.map(jnp.asarray, state["average"])
         self._optimiser_state = jax.tree.map(jnp.asarray, state["optimiser"])
         self._environment.restore(state["environment"])

@@ -13,6 +13,7 @@ from klss_spiel.algorithms.search.settings import OBSCURO, SearchSettings
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import LeafEvaluator, SearchGame
+from klss_spiel.specification import Specification
 
 
 class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
@@ -40,7 +41,7 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         budget: Budget,
         settings: SearchSettings = OBSCURO,
         seed: int = 0,
-        evaluator: LeafEvaluator | None = None,
+        evaluator: LeafEvaluator | str | Specification | None = None,
         belief_limit: int | None = None,
         sample_belief: bool | None = None,
     ) -> None:
@@ -55,7 +56,8 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
           seed: with a budget of nodes or iterations, the same seed and observations
             give the same probabilities, and with the same `game_number` the same
             actions.
-          evaluator: values of unfinished positions; None for the game's own.
+          evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
+            None for the game's own.
           belief_limit: most positions a belief may hold; see `search_game`.
           sample_belief: past the limit go on with a sample; see `search_game`.
 

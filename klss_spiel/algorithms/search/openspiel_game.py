@@ -65,9 +65,9 @@ def search_game(
     beliefs: dict[str, Any] = {"belief_limit": belief_limit, "sample_belief": sample_belief}
     beliefs = {name: value for name, value in beliefs.items() if value is not None}
     through_states = isinstance(evaluator, Evaluator) and evaluator.positions == STATES
-    if through_states or not hasattr(game, "search_game"):
-        return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
-    searched = game.search_game(evaluator)
+    searched = None
+    if not through_states and hasattr(game, "search_game"):
+        searched = game.search_game(evaluator)
     if searched is None:
         return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
     if not isinstance(searched, SearchGame):

@@ -8,6 +8,7 @@ averages are meaningful also where a player's own range is zero.
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -176,33 +177,43 @@ class StackedBottoms:
         form = make_sequence_form(middle.treeplexes, numbers[0], numbers[1], payoffs)
         self._compiled = compile_form(form)
         self._opposing = _opposing_roots(border, self._compiled)
-        first, second = (_sequences_to(border, deeper, p) for p in PLAYERS)
+        first, second = (sequences_to(border, deeper, p) for p in PLAYERS)
         self._deeper = first, second
         # For each player, [b] the border infoset above each deeper one.
-        self._above = tuple(border.bottom_root[p][self._deeper[p]] for p in PLAYERS)
+        above = [border.bottom_root[p][self._deeper[p]] for p in PLAYERS]
+        self._above = above[0], above[1]
 
     def __call__(self, ranges: Pair) -> Pair:
         """Counterfactual values for ranges ([b_0], [b_1])."""
         self.border.check_values(ranges, "ranges")
 
-        def at_deeper(plans: Pair) -> Pair:
-            first, second = (plans[p] * ranges[p][self._above[p]] for p in PLAYERS)
-            found: Pair = self._values((first, second))
-            return found
-
+        values = _ScaledRanges(self._values, ranges, self._above)
         weighted = _weighted_form(self._compiled, self._opposing, ranges)
         state = weighted.initial_state()
         sums = [np.zeros(size) for size in self.border.sizes]
         total = 0
         for number in range(self._iterations):
-            state = weighted.run_trunk(state, number, 1, self._method, self._deeper, at_deeper)
+            state = weighted.run_trunk(state, number, 1, self._method, self._deeper, values)
             total += number + 1
             for p in PLAYERS:
                 sums[p] += (number + 1) * state[p].values[1 : 1 + self.border.sizes[p]]
         return sums[0] / total, sums[1] / total
 
 
-def _sequences_to(border: Border, deeper: Border, player: int) -> IntArray:
+@dataclasses.dataclass(frozen=True, eq=False)
+class _ScaledRanges:
+    """A value function asked with plans that start from 1 at the first border's infosets."""
+
+    values: ValueFunction
+    roots: Pair
+    above: tuple[IntArray, IntArray]
+
+    def __call__(self, ranges: tuple[Any, Any]) -> tuple[Any, Any]:
+        first, second = (ranges[p] * self.roots[p][self.above[p]] for p in PLAYERS)
+        return self.values((first, second))
+
+
+def sequences_to(border: Border, deeper: Border, player: int) -> IntArray:
     """[b of the deeper border] the sequence in the first's bottoms before each infoset."""
     _, first = np.unique(deeper.node_infoset[player], return_index=True)
     return bottom_sequences(border, player, deeper.nodes[first])

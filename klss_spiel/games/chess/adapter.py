@@ -85,11 +85,11 @@ class ChessGame(registration.RegisteredGame):
 
     def public_partition(self, tree: Any, nodes: Any = None) -> Any:
         """[N] labels of public states; see `public_boards.public_partition`."""
-        return public_boards.public_partition(self.first, tree, nodes)
+        return public_boards.public_partition(self.first_moment(), tree, nodes)
 
     def public_planes(self, tree: Any, nodes: Any) -> Any:
         """[nodes, F, ...] public tensors; see `public_boards.public_planes`."""
-        return public_boards.public_planes(self.first, tree, nodes)
+        return public_boards.public_planes(self.first_moment(), tree, nodes)
 
     def make_py_observer(
         self,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from klss_spiel.algorithms.regret import DISCOUNTED_RM, MINIMIZERS, discounted_rm
 from klss_spiel.algorithms.search import cfr_reference
 from klss_spiel.algorithms.search.bot import SearchBot
-from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, RolloutEvaluator
+from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
 from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.settings import OBSCURO, PRESETS, parse_settings
 from klss_spiel.budget import Budget
@@ -71,8 +71,7 @@ def test_a_copied_bot_goes_on_as_the_original_would(name, copied):
     """Copies are made before the first game, in its middle, and after it."""
     game = pyspiel.load_game(name)
     settings = dataclasses.replace(OBSCURO, purification=False)
-    evaluator = RolloutEvaluator(1, seed=4)
-    bot = SearchBot(game, 0, Budget(nodes=60), settings, seed=3, evaluator=evaluator)
+    bot = SearchBot(game, 0, Budget(nodes=60), settings, seed=3, evaluator="rollout(1,seed=4)")
     copies = [copied(bot)]
     rng = np.random.default_rng(1)
     state = game.new_initial_state()

@@ -46,5 +46,13 @@ def _make_resolver(
     return on_positions("resolver", resolver(on_boards(evaluator, setup), limit), setup)
 
 
+def _make_alphabeta(game: Any, depth: int = 3, nodes: int = 20_000) -> Evaluator:
+    """Searches each position as if everything could be seen."""
+    from klss_spiel.games.chess.evaluators.alphabeta import alphabeta_evaluator
+
+    return alphabeta_evaluator(dark_chess_setup(game, "alphabeta"), depth, nodes)
+
+
+EVALUATORS.register("alphabeta", _make_alphabeta)
 EVALUATORS.register("handmade", _make_handmade)
 EVALUATORS.register("resolver", _make_resolver)
