@@ -156,11 +156,11 @@ class IsmctsPlayer:
         return self._states[self._rng.integers(len(self._states))].clone()
 
 
-def _searchable(seat: Seat) -> SearchGame:
+def _searchable(seat: Seat, limit: int) -> SearchGame:
     game = search_game(seat.game)
     if isinstance(game, OpenSpielSearchGame):
         # Packed positions are many at little cost; histories are not.
-        return OpenSpielSearchGame(seat.game, belief_limit=_BELIEF_LIMIT, sample_belief=True)
+        return OpenSpielSearchGame(seat.game, belief_limit=limit, sample_belief=True)
     return game
 
 
@@ -170,13 +170,14 @@ def _make_pimc(
     depth: int = 4,
     engine: Value | Specification = "alphabeta",
     votes: bool = True,
+    limit: int = _BELIEF_LIMIT,
 ) -> Player:
-    game = _searchable(seat)
+    game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine(engine, game, depth), worlds, votes)
 
 
-def _make_greedy(seat: Seat, worlds: int = 64) -> Player:
-    game = _searchable(seat)
+def _make_greedy(seat: Seat, worlds: int = 64, limit: int = _BELIEF_LIMIT) -> Player:
+    game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine("one_ply", game, 1), worlds, votes=False)
 
 
