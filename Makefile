@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# What pip has to say about itself is of no interest here; errors are shown.
+# What pip has to say about itself and its indexes is of no interest here; errors are shown.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export PIP_ROOT_USER_ACTION := ignore
@@ -13,7 +13,7 @@ export PIP_ROOT_USER_ACTION := ignore
 $(VENV)/.installed: setup.py pyproject.toml
 	@echo "Setting up $(VENV) (some minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@$(BIN)/python -m pip install -qq --editable ".[dev]"
 	@touch $@
 
 demo: $(VENV)/.installed

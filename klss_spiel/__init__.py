@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from klss_spiel.algorithms.search.settings import SearchSettings as SearchSettings
     from klss_spiel.algorithms.subgame import recipes as recipes
     from klss_spiel.algorithms.subgame import solvers as solvers
+    from klss_spiel.algorithms.subgame.affine import (
+        affine_equilibrium_gap as affine_equilibrium_gap,
+    )
     from klss_spiel.algorithms.subgame.bot import SubgameBot as SubgameBot
     from klss_spiel.algorithms.subgame.recipes import SubgameRecipe as SubgameRecipe
     from klss_spiel.algorithms.subgame.refine import Refinement as Refinement
@@ -90,7 +93,9 @@ if TYPE_CHECKING:
     from klss_spiel.matches.match import play_match as play_match
     from klss_spiel.openspiel import load_game as load_game
     from klss_spiel.openspiel import policy_from_openspiel as policy_from_openspiel
+    from klss_spiel.openspiel import policy_to_function as policy_to_function
     from klss_spiel.openspiel import policy_to_openspiel as policy_to_openspiel
+    from klss_spiel.openspiel import policy_to_pyspiel as policy_to_pyspiel
     from klss_spiel.openspiel import tree_from_game as tree_from_game
     from klss_spiel.policy import BehaviorPolicy as BehaviorPolicy
     from klss_spiel.sequence_form import SequenceForm as SequenceForm
@@ -121,6 +126,7 @@ _HOME = {
     "SubgameBuilder": "algorithms.subgame.subgame:SubgameBuilder",
     "SubgameRecipe": "algorithms.subgame.recipes:SubgameRecipe",
     "TreeBuilder": "tree_builder:TreeBuilder",
+    "affine_equilibrium_gap": "algorithms.subgame.affine:affine_equilibrium_gap",
     "best_response_to": "best_response:best_response_to",
     "build_subgame": "algorithms.subgame.subgame:build_subgame",
     "cfr": "algorithms.cfr",
@@ -133,7 +139,9 @@ _HOME = {
     "nash_conv": "best_response:nash_conv",
     "play_match": "matches.match:play_match",
     "policy_from_openspiel": "openspiel:policy_from_openspiel",
+    "policy_to_function": "openspiel:policy_to_function",
     "policy_to_openspiel": "openspiel:policy_to_openspiel",
+    "policy_to_pyspiel": "openspiel:policy_to_pyspiel",
     "recipes": "algorithms.subgame.recipes",
     "refine": "algorithms.subgame.refine:refine",
     "regret": "algorithms.regret",
