@@ -26,7 +26,7 @@ _MAY_IMPORT = {
     "run": {"run", "web", "matches", "algorithms", "core", "games", "root"},
 }
 # Core modules whose business is OpenSpiel; the others know only arrays.
-_CORE_WITH_PYSPIEL = {"openspiel", "testing", "tree_bot"}
+_CORE_WITH_PYSPIEL = {"openspiel", "testing"}
 
 
 def _sources() -> dict[pathlib.Path, str]:

@@ -16,7 +16,16 @@ what is played where all regrets are 0 in theory):
 
 - `compiled`: numba over the sparse rows of the payoff matrix, from the first
   second; kept on disk between processes.
-- `jax`: vectorised over all infosets of a level; for accelerators.
+- `jax`: vectorised over all infosets of a level; for accelerators, and for very long
+  runs on games with dense payoffs.
+
+Depth-limited solving: `solve(trunk, iterations, border=(b0, b1), values=function)`,
+where `b0` and `b1` name the sequences of each player that lead to his border infosets.
+In every iteration `function((r0, r1))` is told the plans of those sequences and
+returns a counterfactual value for each, which is added to the sequences' payoffs. The
+compiled engine calls any Python function; jax's must run inside jit. A bottom is a form
+whose treeplexes have further root sequences, owned by no infoset: see
+`values.bottoms`.
 """
 
 from __future__ import annotations
@@ -69,28 +78,56 @@ QUADRATIC = 2
 
 ENGINES = ("auto", "compiled", "jax")
 
+# What `engine="auto"` reckons with, measured on one core: starting jax and compiling a
+# large game, and what its dense blocks save per payoff and iteration over sparse rows.
+# They save nothing where sequences have fewer payoffs each than this.
+_JAX_START_SECONDS = 8.0
+_JAX_SAVES_PER_PAYOFF = 0.7e-9
+_JAX_LEAST_PAYOFFS = 16
+
 # A call into compiled code cannot be interrupted; it is kept this short.
 _SECONDS_PER_CALL = 0.1
 
 
 def prepare(
-    form: SequenceForm, engine: str = "auto", dtype: npt.DTypeLike | None = None
+    form: SequenceForm,
+    engine: str = "auto",
+    dtype: npt.DTypeLike | None = None,
+    iterations: int = 0,
 ) -> CompiledForm | JaxForm:
     """Lays out a form for an engine, to be solved more than once.
 
     Args:
       form: the game.
-      engine: "compiled", "jax" or "auto", which is "compiled": see `solve`.
-      dtype: float32 or float64, which is the default except for the jax engine,
-        where jax is asked what it is set to.
+      engine: "compiled", "jax" or "auto", which is the one that will be done first with
+        all `iterations`, compiling counted: "compiled" unless very many are to be run on
+        a large game with many payoffs per sequence.
+      dtype: float32 or float64, which is the default; for "jax" the default is what jax
+        is set to.
+      iterations: how many will be run in all, as far as is known.
     """
     if engine not in ENGINES:
         raise ValueError(f"expected an engine out of {', '.join(ENGINES)}, got {engine!r}")
-    if engine == "jax":
+    if engine == "jax" or (engine == "auto" and _jax_is_done_first(form, dtype, iterations)):
         from klss_spiel.algorithms import cfr_jax
 
         return cfr_jax.prepare(form, dtype)
     return compile_form(form, np.float64 if dtype is None else dtype)
+
+
+def _jax_is_done_first(form: SequenceForm, dtype: npt.DTypeLike | None, iterations: int) -> bool:
+    """Whether jax makes up for its start within so many iterations, as precisely."""
+    num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
+    payoffs = 2 * form.num_entries  # each is read once for each player
+    if payoffs < _JAX_LEAST_PAYOFFS * num_sequences:
+        return False
+    if iterations * payoffs * _JAX_SAVES_PER_PAYOFF < _JAX_START_SECONDS:
+        return False
+    if dtype is not None and np.dtype(dtype) != np.float64:
+        return True
+    import jax.numpy as jnp
+
+    return bool(jnp.result_type(float) == np.float64)
 
 
 def solve(
@@ -120,7 +157,8 @@ def solve(
         solvers do); otherwise both update against each other's last one.
       start: an earlier solution of the same game to go on from, of any engine.
       dtype: as in `prepare`; for a `SequenceForm` only.
-      engine: "compiled", "jax", or "auto" for the one that will be done first.
+      engine: "compiled", "jax", or "auto" for the one that will be done first: see
+        `prepare`.
       border: for a trunk, the sequences of each player ([b]) that lead to the border
         infosets below it.
       values: what reaching them is worth, asked in every iteration; depth-limited
@@ -132,7 +170,9 @@ def solve(
     _check_iterations(iterations)
     if (border is None) != (values is None):
         raise ValueError("expected a border and a value function, got one without the other")
-    prepared = _prepared(game, engine, dtype)
+    if border is not None and engine == "auto":
+        engine = "compiled"  # which takes any value function
+    prepared = _prepared(game, engine, dtype, iterations)
     method = Method(minimizer, averaging, alternating)
     state = prepared.initial_state() if start is None else start.state_on(prepared)
     done = 0 if start is None else start.iterations
@@ -160,7 +200,8 @@ def iterate(
     """
     _check_iterations(iterations)
     solution = arguments.pop("start", None)
-    prepared = _prepared(game, arguments.pop("engine", "auto"), arguments.pop("dtype", None))
+    engine, dtype = arguments.pop("engine", "auto"), arguments.pop("dtype", None)
+    prepared = _prepared(game, engine, dtype, iterations)
     for done in range(0, iterations, chunk):
         step = min(chunk, iterations - done)
         solution = solve(prepared, step, start=solution, **arguments)
@@ -216,7 +257,7 @@ def _check_iterations(iterations: int) -> None:
         raise ValueError(f"expected a number of iterations of at least 0, got {iterations}")
 
 
-def _prepared(game: Any, engine: str, dtype: npt.DTypeLike | None) -> PreparedForm:
+def _prepared(game: Any, engine: str, dtype: npt.DTypeLike | None, iterations: int) -> PreparedForm:
     """The game laid out for an engine."""
     if isinstance(game, CompiledForm):
         return game
@@ -232,4 +273,4 @@ def _prepared(game: Any, engine: str, dtype: npt.DTypeLike | None) -> PreparedFo
         from klss_spiel.openspiel import sequence_form_of
 
         game = sequence_form_of(game)
-    return prepare(game, engine, dtype)
+    return prepare(game, engine, dtype, iterations)

@@ -117,18 +117,42 @@ def update_player(
 
 @kernel
 def _update_infosets(step: Any, weight: float, rows: Any, vectors: Any, opponent_plan: Any) -> None:
-    """One player's regrets and strategies bottom-up, then the new plan."""
+    """One player's regrets and strategies bottom-up, then the new plan.
+
+    The loops of `_add_payoffs`, `regret_kernels.expected_value`, `update` and `normalize`
+    are written out: infosets are so small that calls with arrays take a third of the time.
+    """
     first, parent, values = rows.first, rows.parent, vectors.values
+    start, source, value = rows.start, rows.source, rows.value
     regret, strategy = vectors.regret, vectors.strategy
     _begin(weight, vectors)
     count = np.uint64(len(parent))
     for after in range(count):
         i = count - after - _ONE
         begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
-        _add_payoffs(begin, end, rows, opponent_plan, values)
-        expected = regret_kernels.expected_value(begin, end, strategy, values)
+        expected = 0.0
+        for s in range(begin, end):
+            own = values[s]
+            for e in range(np.uint64(start[s]), np.uint64(start[s + _ONE])):
+                own += value[e] * opponent_plan[np.uint64(source[e])]
+            values[s] = own
+            expected += strategy[s] * own
         values[np.uint64(parent[i])] += expected
-        regret_kernels.update(step, begin, end, expected, values, regret, strategy)
+        total = 0.0
+        for s in range(begin, end):
+            instant = values[s] - expected
+            new = regret_kernels.accumulated(step, regret[s], instant)
+            regret[s] = new
+            score = max(new + step.optimism * instant, 0.0)
+            strategy[s] = score
+            total += score
+        if total > 0.0:
+            for s in range(begin, end):
+                strategy[s] /= total
+        else:
+            uniform = 1.0 / float(end - begin)
+            for s in range(begin, end):
+                strategy[s] = uniform
     _finish(rows, vectors, opponent_plan)
 
 

@@ -49,12 +49,14 @@ class Step(NamedTuple):
 
     Attributes:
       floor: as in `Rule`.
+      discounted: whether the next two apply.
       gain: positive regrets are multiplied by it.
       loss: the others are multiplied by it.
       optimism: as in `Rule`.
     """
 
     floor: float
+    discounted: bool
     gain: float
     loss: float
     optimism: float
@@ -79,7 +81,7 @@ def undiscounted(minimizer: RegretMinimizer) -> Step:
             f"expected a minimiser that neither discounts nor re-evaluates, got {minimizer}"
         )
     numbers = rule(minimizer)
-    return Step(numbers.floor, 1.0, 1.0, numbers.optimism)
+    return Step(numbers.floor, False, 1.0, 1.0, numbers.optimism)
 
 
 @kernel
@@ -92,7 +94,7 @@ def at_iteration(numbers: Any, iteration: int) -> Any:
         down = float(iteration) ** numbers.beta
         gain = up / (up + 1.0)
         loss = down / (down + 1.0)
-    return Step(numbers.floor, gain, loss, numbers.optimism)
+    return Step(numbers.floor, numbers.discounted, gain, loss, numbers.optimism)
 
 
 @kernel
@@ -179,7 +181,8 @@ def update_reevaluated(
 def accumulated(step: Any, regret: float, instant: float) -> Any:
     """The new regret of one action."""
     total = regret + instant
-    total *= step.gain if total > 0.0 else step.loss
+    if step.discounted:
+        total *= step.gain if total > 0.0 else step.loss
     return max(total, step.floor)
 
 

@@ -1,7 +1,9 @@
-"""Trains a blueprint by self-play.
+"""Trains a blueprint by self-play, or a model of what a blueprint does.
 
 python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=45 \\
     --output=mahjong.safetensors
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=5 \\
+    --model_of=mahjong.safetensors --output=mahjong_model.safetensors
 
 Any game with a compiled environment can be trained (a `pyspiel.Game` with a method
 `trainable_game`). The state of training is kept beside the output, as NAME.training.safetensors,
@@ -45,6 +47,7 @@ class Config:
       entropy: weight of the entropy, or None for the loss's own.
       pairs: deals of the final measurement against each simple opponent.
       seed: of everything.
+      model_of: file of a blueprint; a model of its moves is trained instead.
       command: that is written into the file.
     """
 
@@ -60,6 +63,7 @@ class Config:
     entropy: float | None
     pairs: int
     seed: int
+    model_of: str | None
     command: str
 
 
@@ -87,6 +91,8 @@ def run(config: Config) -> list[dict[str, Any]]:
     if config.minutes is None and config.updates is None:
         raise ValueError("expected --minutes or --updates to say when to stop, got neither")
     game = trainable_game(config.game)
+    if config.model_of is not None:
+        return [_train_model(config, game)]
     loss = losses.LOSSES[config.loss]
     if config.entropy is not None:
         loss = dataclasses.replace(loss, entropy=config.entropy)
@@ -165,6 +171,36 @@ def run(config: Config) -> list[dict[str, Any]]:
     return rows
 
 
+def _train_model(config: Config, game: Any) -> dict[str, Any]:
+    """Trains a model of what the blueprint's opponents see of it."""
+    from klss_spiel.algorithms.blueprints import opponent_model
+    from klss_spiel.algorithms.blueprints.blueprint import load_blueprint
+
+    blueprint = load_blueprint(str(config.model_of), game)
+    settings = opponent_model.Settings(num_games=config.num_games, seed=config.seed)
+    trainer = opponent_model.ModelTrainer(game, blueprint, settings)
+    start = time.monotonic()
+    deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
+    last = math.inf if config.updates is None else config.updates
+    recent: list[tuple[float, float]] = []
+    while trainer.updates < last and time.monotonic() < deadline:
+        recent = [*recent[-19:], trainer.update()]
+        if trainer.updates % 50 == 0:
+            logging.info("update %d: cross-entropy %.4f, blind %.4f", trainer.updates, *recent[-1])
+    figures = {
+        "updates": trainer.updates,
+        "moves": trainer.updates * settings.batch,
+        "minutes": (time.monotonic() - start) / 60.0,
+        "cross_entropy": sum(found for found, _ in recent) / len(recent),
+        "blind_cross_entropy": sum(blind for _, blind in recent) / len(recent),
+    }
+    extra = {**figures, "model_of": pathlib.Path(str(config.model_of)).name}
+    opponent_model.save_model(
+        config.output, game, trainer.parameters, config.seed, extra, config.command
+    )
+    return {"game": config.game, "model_of": config.model_of, "seed": config.seed, **figures}
+
+
 def _strength_row(
     game: Any, blueprint: Any, opponent: str, config: Config, spent: dict[str, Any]
 ) -> dict[str, Any]:
@@ -198,6 +234,7 @@ def define_flags() -> None:
     flags.DEFINE_float("entropy", None, "Weight of the entropy; by default that of the loss.")
     flags.DEFINE_integer("pairs", 2000, "Deals of the final measurement, each played twice.")
     flags.DEFINE_integer("seed", 0, "Of everything.")
+    flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from klss_spiel.algorithms.values.border import (
     cut_at_depth,
     make_border,
 )
+from klss_spiel.algorithms.values.bottoms import Bottoms
 from klss_spiel.algorithms.values.networks import (
     DEEP_FNN,
     FNN,
@@ -24,13 +25,15 @@ from klss_spiel.algorithms.values.networks import (
     one_hot_features,
     state_features,
 )
+from klss_spiel.algorithms.values.resolving import Gadget, continual_resolving
 from klss_spiel.arrays import BoolArray, FloatArray
 from klss_spiel.openspiel import tree_from_game
-from klss_spiel.tree import GameTree
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.tree import PLAYERS, GameTree
 
 DARK_CHESS = "python_dark_chess(board=minimal4x3,horizon=6)"
 KRIEGSPIEL = "python_kriegspiel(board=minimal4x3,horizon=6,tries=possible)"
-MATE2 = "python_dark_chess(board=mate2,horizon=6)"
+MATE2 = "python_dark_chess(board=mate2,horizon=6,rules=thesis)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,6 +117,27 @@ def cut_domain(name: str) -> Cut:
     border = make_border(tree, trunk, game.public_partition(tree, nodes))
     planes = state_features(border, game.public_planes(tree, nodes))
     return Cut(border, flat_features(planes), planes if planes.ndim == 4 else None)
+
+
+def resolving_policy(tree: GameTree, iterations: int) -> BehaviorPolicy:
+    """What two players by continual re-solving with exact values play in the whole game.
+
+    Args:
+      tree: of a domain's game; it is cut as the first such domain says.
+      iterations: of CFR in the trunk.
+    """
+    for domain in DOMAINS.values():
+        if str(pyspiel.load_game(domain.game)) == tree.name:
+            border = make_border(tree, _trunk(tree, domain.cut))
+            first, second = (
+                continual_resolving(
+                    [border], p, lambda b: Bottoms(b, 5, warm=True), iterations, Gadget.MAXMARGIN
+                )
+                for p in PLAYERS
+            )
+            return BehaviorPolicy(tree, (first, second))
+    known = ", ".join(domain.game for domain in DOMAINS.values())
+    raise ValueError(f"expected a game that is cut somewhere ({known}), got {tree.name}")
 
 
 def _trunk(tree: GameTree, cut: tuple[str, int]) -> BoolArray:

@@ -17,6 +17,8 @@ Presets:
     reach_weighted   section 5.1.4: the same networks with errors weighted by reach
     cnn              section 5.2: convolutions, exploitability beside validation loss
     continuations    multi-valued states in Leduc poker instead of a value function
+    resolving        continual re-solving: exploitability of each player between that of the
+                     trunk, safely completed, and the bound by the averaged values
 
 Exploitability is that of the trunk after safe completion, summed over both players as in
 the thesis. Every row is one network; `--summary` adds best, median and worst of each kind.
@@ -53,12 +55,23 @@ RECIPES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("kriegspiel_2", RAW): dict(random_trunks=334, epochs=100),
     ("dark_2", RAW): dict(random_trunks=77, epochs=200),
     ("dark_4", RAW): dict(random_trunks=200, epochs=5, batch=256),
-    ("mate2", RAW): dict(random_trunks=195, epochs=50, batch=256),
+    ("mate2", RAW): dict(
+        random_trunks=195, label_iterations=300, epochs=50, batch=256, completion_iterations=500
+    ),
     ("leduc", RAW): dict(random_trunks=200, epochs=200),
     ("kriegspiel_2", OURS): dict(random_trunks=100, iterates=50, epochs=100, on_policy_rounds=1),
     ("dark_2", OURS): dict(random_trunks=77, iterates=50, epochs=200, on_policy_rounds=2),
     ("dark_4", OURS): dict(random_trunks=40, iterates=60, epochs=20, on_policy_rounds=1, batch=256),
-    ("mate2", OURS): dict(random_trunks=40, iterates=40, epochs=100, on_policy_rounds=1, batch=256),
+    ("mate2", OURS): dict(
+        random_trunks=20,
+        iterates=40,
+        on_policy_rounds=1,
+        on_policy_ranges=20,
+        label_iterations=300,
+        epochs=150,
+        batch=128,
+        completion_iterations=500,
+    ),
     ("leduc", OURS): dict(
         random_trunks=100, iterates=100, epochs=150, on_policy_rounds=3, on_policy_ranges=100
     ),
@@ -78,6 +91,7 @@ PRESETS = (
     "reach_weighted",
     "cnn",
     "continuations",
+    "resolving",
 )
 
 
@@ -119,6 +133,13 @@ def make_jobs(config: Config) -> list[Job]:
             job_from_columns(continuation_row, {"blueprint": blueprint, "continuations": count})
             for blueprint in ("equilibrium", "cfr_100")
             for count in CONTINUATIONS
+        ]
+    if config.preset == "resolving":
+        return [
+            job_from_columns(resolving_row, {"domain": name, "player": player, "gadget": gadget})
+            for name in GOLDENS
+            for player in (0, 1)
+            for gadget in ("resolve", "maxmargin")
         ]
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     kinds: Sequence[Mapping[str, Any]]
@@ -217,6 +238,36 @@ def continuation_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def resolving_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Continual re-solving of one player, 200 iterations with nearly exact values."""
+    from klss_spiel.algorithms.values import resolving
+    from klss_spiel.algorithms.values.bottoms import Bottoms
+    from klss_spiel.algorithms.values.completion import game_value, safe_completion
+    from klss_spiel.best_response import best_response_to
+    from klss_spiel.sequence_form import sequence_form_from_tree
+
+    border, player = cut_domain(columns["domain"]).border, columns["player"]
+    start = time.monotonic()
+    first = resolving.solve_first(border, player, Bottoms(border, 100), 200)
+    carried = first.carried
+    assert carried is not None
+    second = resolving.solve_next(carried, resolving.Gadget(columns["gadget"]))
+    seconds = time.monotonic() - start
+    behavior = np.where(first.decided, first.behavior, second.behavior)
+    value = game_value(border.tree) * (1.0 if player == 0 else -1.0)
+    trunk = first.behavior[border.trunk_part.sequences[player]]
+    form = sequence_form_from_tree(border.tree)
+    plan = form.treeplexes[player].realization_plan(behavior)
+    margins = carried.alternate - resolving.opponent_values(carried, behavior)
+    return {
+        "safe": value - safe_completion(border, player, trunk).guarantee,
+        "exploitability": value + best_response_to(form, 1 - player, plan).value,
+        "bound": resolving.exploitability_bound(carried, first.behavior, value),
+        "least_margin": float(margins.min()),
+        "seconds": seconds,
+    }
+
+
 def network_row(columns: Mapping[str, Any], weights_dir: str | None = None) -> dict[str, Any]:
     """Trains one network and measures the trunk it makes."""
     from klss_spiel.algorithms.values import networks, training
@@ -304,6 +355,26 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return summary
 
 
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draws exploitability against validation loss, as Figure 5.2 of the thesis."""
+    from matplotlib import pyplot
+
+    figure, panel = pyplot.subplots(figsize=(5, 4))
+    for kind in dict.fromkeys((row["domain"], row["recipe"]) for row in rows):
+        points = [row for row in rows if (row["domain"], row["recipe"]) == kind]
+        panel.loglog(
+            [float(row["validation_loss"]) for row in points],
+            [max(float(row["last_exploitability"]), 1e-7) for row in points],
+            "o",
+            label=" ".join(kind),
+        )
+    panel.set(xlabel="validation loss", ylabel="exploitability of the trunk")
+    panel.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
 def define_flags() -> None:
     """Defines the binary's flags."""
     flags.DEFINE_enum("preset", "goldens", PRESETS, "Which table.")
@@ -312,6 +383,7 @@ def define_flags() -> None:
     flags.DEFINE_integer("epochs", None, "Epochs instead of the recipes' own.")
     flags.DEFINE_bool("mate2", False, "Include Mate2, about an hour for each network.")
     flags.DEFINE_bool("summary", False, "Show best, median and worst instead of all rows.")
+    flags.DEFINE_string("plot", None, "PNG file for exploitability against validation loss.")
     flags.DEFINE_string("weights_dir", None, "Folder to write networks to.")
     output.define_flags()
     job_flags.define_flags(timed=True)
@@ -329,6 +401,8 @@ def main() -> None:
         weights_dir=values.weights_dir,
     )
     with job_flags.computed_rows(make_jobs(config), setup=output.use_double_precision) as rows:
+        if values.plot:
+            plot(rows, values.plot)
         found = summarize(rows) if values.summary else list(rows)
         output.emit(found, values.json, output.format_table(found))
 

@@ -2,6 +2,8 @@
 
 import dataclasses
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,11 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from klss_spiel.algorithms import cfr, regret
+from klss_spiel.algorithms.cfr_compiled import CompiledForm
+from klss_spiel.algorithms.cfr_jax import JaxForm
 from klss_spiel.algorithms.subgame.recipes import KLSS, RESOLVE
 from klss_spiel.algorithms.subgame.subgame import build_subgame
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.sequence_form import join_forms, sequence_form_from_tree
+from klss_spiel.sequence_form import (
+    Treeplex,
+    join_forms,
+    make_sequence_form,
+    sequence_form_from_tree,
+)
 from tests.helpers.random_trees import random_tree
 
 GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=random,returns_type=win_loss)"
@@ -226,3 +235,38 @@ def test_games_in_any_shape_are_solved():
     by_form = cfr.solve(sequence_form_from_tree(tree), 10)
     for game in (tree, "kuhn_poker"):
         np.testing.assert_array_equal(cfr.solve(game, 10).average[0], by_form.average[0])
+
+
+def test_auto_takes_jax_only_for_long_runs_on_dense_games():
+    rng = np.random.default_rng(0)
+    sizes = (60, 70)
+    treeplexes = tuple(
+        Treeplex(np.zeros(1, np.int32), np.ones(1, np.int32), np.array([n], np.int32), n + 1)
+        for n in sizes
+    )
+    row, column = (index.ravel() + 1 for index in np.indices(sizes))
+    dense = make_sequence_form(treeplexes, row, column, rng.normal(size=row.size))
+    sparse = _form("leduc_poker")
+    forever = 10**9
+    assert isinstance(cfr.prepare(dense, iterations=1000), CompiledForm)
+    assert isinstance(cfr.prepare(dense, iterations=forever), JaxForm)
+    assert isinstance(cfr.prepare(dense, "compiled", iterations=forever), CompiledForm)
+    assert isinstance(cfr.prepare(sparse, iterations=forever), CompiledForm)
+
+
+def test_an_interrupt_ends_a_long_run():
+    script = """
+import _thread, threading, time
+from klss_spiel.algorithms import cfr
+form = cfr.prepare(__import__("klss_spiel.openspiel").openspiel.sequence_form_of("leduc_poker"))
+cfr.solve(form, 10)
+threading.Timer(0.5, _thread.interrupt_main).start()
+try:
+    cfr.solve(form, 10**12)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "interrupted\n"

@@ -12,8 +12,9 @@ from klss_spiel import weights
 from klss_spiel.algorithms.values.completion import trunk_exploitability
 from klss_spiel.algorithms.values.depth_limited import solve_trunk
 from klss_spiel.algorithms.values.networks import KIND, load_network
-from klss_spiel.run import value_tables
-from klss_spiel.run.value_domains import DOMAINS, cut_domain
+from klss_spiel.openspiel import tree_from_game
+from klss_spiel.run import search_exploitability, value_tables
+from klss_spiel.run.value_domains import DOMAINS, cut_domain, resolving_policy
 from klss_spiel.run.value_tables import Config
 
 
@@ -82,6 +83,31 @@ def test_convolutions_read_the_public_boards_of_dark_chess():
     (job, *_) = value_tables.make_jobs(Config("cnn", seeds=1, epochs=1))
     row = value_tables.network_row(job.columns)
     assert (row["public_states"], row["range_size"]) == (13, 14)
+
+
+def test_rows_of_resolving_lie_between_safe_and_bound():
+    columns = {"domain": "kuhn", "player": 1, "gadget": "maxmargin"}
+    row = value_tables.resolving_row(columns)
+    assert row["safe"] - 1e-9 <= row["exploitability"] <= row["bound"] + 1e-9
+    assert row["least_margin"] > -1e-9
+
+
+def test_resolving_is_measured_beside_the_search():
+    config = search_exploitability.Config(("kuhn_poker",), (), (300, 3000), resolving=True)
+    rows = search_exploitability.run(config)
+    assert [row["preset"] for row in rows] == ["continual_resolving"] * 2
+    assert rows[1]["exploitability"] < min(rows[0]["exploitability"], 0.02)
+    with pytest.raises(ValueError, match="cut somewhere"):
+        resolving_policy(tree_from_game("python_n_matching_pennies"), 1)
+
+
+def test_plots_are_drawn(tmp_path):
+    rows = [
+        {"domain": "d", "recipe": r, "validation_loss": 0.1, "last_exploitability": e}
+        for r, e in (("raw", 0.0), ("ours", 0.3))
+    ]
+    value_tables.plot(rows, str(tmp_path / "figure.png"))
+    assert (tmp_path / "figure.png").stat().st_size > 1000
 
 
 def test_summaries_are_best_median_and_worst():

@@ -12,17 +12,12 @@ If I has too few nodes, positions are sampled from the belief; the opponent is t
 know everything there, and the alternate value is the evaluation, but no more than the
 player was worth in the last search (C.1).
 
-Decisions where the papers leave it open:
+Own decisions before I are past, even where they lie in the region: where a player moves
+twice in a row and the opponent does not notice, the topmost nodes of J are an earlier
+decision. There the old strategy is played like chance, so that I follows the empty
+sequence everywhere, at kept roots and at sampled ones.
 
-  - A root that the old strategy does not play to is left out, unless that is true of
-    all roots that lead to I: then these alone are kept, with chance's weights.
-  - v*, what the player was worth, is the mean over the old roots under the opponent's
-    last choice at node 0 (ZS21: the value at I); infinite before the first search.
-  - Own decisions before I are past, even if they lie in the region: where a player moves
-    twice in a row and the opponent does not notice, the topmost nodes of J are an earlier
-    decision. There the old strategy is played like chance, so that I follows the empty
-    sequence everywhere, at kept roots and at sampled ones.
-  - In the frozen region of KLSS no leaf is expanded: the papers fold it into constants.
+This and other decisions that the papers leave open are in docs/deviations.md.
 """
 
 from __future__ import annotations
@@ -43,6 +38,10 @@ from klss_spiel.algorithms.search.tree import SearchTree
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
 from klss_spiel.search_game import Belief, Knowledge, Positions, RootPositions, SearchGame
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
+
+
+class NoFittingPosition(ValueError):
+    """Neither the old tree nor the belief has a position to start from."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -282,7 +281,7 @@ def next_search(
       The search, and the identifier of the player's infoset in it.
 
     Raises:
-      ValueError: neither the old tree nor the belief has a fitting position.
+      NoFittingPosition: neither the old tree nor the belief has one.
     """
     identifiers = game.infosets(player, information_state)
     own_id = int(identifiers[0])
@@ -300,7 +299,7 @@ def next_search(
     rng = np.random.default_rng([seed, len(present)])
     sampled = _sample(game, belief.positions, present, settings.min_infoset_size, rng)
     if kept is None and not len(sampled):
-        raise ValueError(f"no position of {game.name} fits {information_state!r}")
+        raise NoFittingPosition(f"no position of {game.name} fits {information_state!r}")
 
     evaluator = CheckedEvaluator(game)
     evaluation = evaluator.values(sampled)

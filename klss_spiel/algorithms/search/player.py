@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
-from klss_spiel.algorithms.search.carry_over import expected_value, next_search
+from klss_spiel.algorithms.search.carry_over import NoFittingPosition, expected_value, next_search
 from klss_spiel.algorithms.search.compilation import CompilationTimer
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
@@ -208,8 +208,19 @@ class SearchPlayer:
         start = time.perf_counter()
         compile_loops()
         loading = time.perf_counter() - start
-        with CompilationTimer() as compiling:
-            search, own_id, belief = self._search_at(information_state)
+        try:
+            with CompilationTimer() as compiling:
+                search, own_id, belief = self._search_at(information_state)
+        except NoFittingPosition:
+            if self._belief is None or self._belief.complete:
+                raise
+            uniform = np.full(len(actions), 1.0 / len(actions))
+            report = SearchReport(
+                belief_complete=False,
+                support=len(actions),
+                degraded=("belief incomplete and empty; playing uniformly",),
+            )
+            return Decision(actions, uniform, report)
         self._pending = search
         return self._decision(search, own_id, actions, belief, loading, compiling.seconds)
 

@@ -1,17 +1,7 @@
 """The parameters of the search, and those of the papers as presets.
 
-Deviations from Obscuro, each a field:
-
-    opening_search    the paper's agent starts with an empty tree and adds, at its
-                      first decision, positions of which the opponent knows all. In
-                      games where chance deals hidden cards that would mean playing
-                      against an opponent who sees them; so the first decision is
-                      preceded by a search from the start of the game, which needs no
-                      observation.
-    growth, settling  the paper runs one thread of CFR beside two that expand, and
-                      lets CFR run on for a while at the end. Here one iteration of CFR
-                      follows whenever the tree has grown by a fixed share, so that
-                      results can be repeated.
+Every deviation from the papers is in docs/deviations.md; `opening_search`, `growth`,
+`settling`, `margin_tolerance` and `worker` are fields that the papers do not have.
 """
 
 from __future__ import annotations

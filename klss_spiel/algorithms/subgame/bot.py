@@ -8,10 +8,10 @@ import numpy.typing as npt
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.refine import Refiner, Schedule
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, SubgameSolver
+from klss_spiel.algorithms.tree_bot import TreeBot
 from klss_spiel.arrays import FloatArray
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.tree import NO_INFOSET
-from klss_spiel.tree_bot import TreeBot
 
 
 class SubgameBot(TreeBot):
@@ -47,13 +47,8 @@ class SubgameBot(TreeBot):
           where: infosets at which to solve; by default every one at which the bot
             moves. With an `independent_set` this is ZS21's algorithm 14.
         """
-        if not isinstance(blueprint, BehaviorPolicy):
-            raise ValueError(
-                f"expected a BehaviorPolicy as the blueprint, got {type(blueprint).__name__}"
-            )
-        super().__init__(blueprint.tree, player, rng)
-        self._where = None if where is None else set(np.asarray(where).tolist())
-        self._refiner = Refiner(
+        # First of all: it refuses what is no blueprint.
+        refiner = Refiner(
             blueprint,
             recipe,
             player,
@@ -61,9 +56,12 @@ class SubgameBot(TreeBot):
             solver or LinearProgramming(),
             lower_bounds,
         )
+        super().__init__(refiner.tree, player, rng)
+        self._where = None if where is None else set(np.asarray(where).tolist())
+        self._refiner = refiner
 
     def behavior_at(self, infoset: int) -> FloatArray:
-        """[actions] what is played at an infoset, after solving on the way to it."""
+        """[actions] probabilities at one of the bot's decision infosets of the tree."""
         for step in self._way_to(infoset):
             self._refiner.solve([step])
         return self._refiner.behavior_at(infoset)

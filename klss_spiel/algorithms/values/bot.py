@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from klss_spiel.algorithms import cfr
+from klss_spiel.algorithms.tree_bot import TreeBot
 from klss_spiel.algorithms.values.border import NO_SEQUENCE, Border
 from klss_spiel.algorithms.values.resolving import (
     Gadget,
@@ -18,7 +19,6 @@ from klss_spiel.algorithms.values.resolving import (
 from klss_spiel.arrays import FloatArray
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
-from klss_spiel.tree_bot import TreeBot
 
 
 class ResolvingBot(TreeBot):

@@ -23,6 +23,7 @@ from klss_spiel.algorithms.values.optimal import (
     values_against,
 )
 from klss_spiel.algorithms.values.ranges import Ranges
+from klss_spiel.algorithms.values.reduction import ReducedForm, reduce_form
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.linear_program import LinearSolver
 from klss_spiel.search_game import ValueFunction
@@ -65,6 +66,7 @@ class Bottoms:
         minimizer: RegretMinimizer = RM_PLUS,
         averaging: int = cfr.LINEAR,
         alternating: bool = True,
+        reduced: bool = True,
     ) -> None:
         """Prepares the bottoms.
 
@@ -75,6 +77,7 @@ class Bottoms:
           minimizer: the regret minimiser at every infoset.
           averaging: UNIFORM, LINEAR or QUADRATIC.
           alternating: as in `cfr.solve`.
+          reduced: leave out what never pays anything: faster, with the same values.
         """
         if iterations < 1:
             raise ValueError(f"expected a number of iterations of at least 1, got {iterations}")
@@ -82,10 +85,12 @@ class Bottoms:
         self.iterations = iterations
         self.warm = warm
         self._method = Method(minimizer, averaging, alternating)
-        self._compiled = compile_form(_forest(border))
+        forest = _forest(border)
+        self._reduced = reduce_form(forest) if reduced else None
+        self._compiled = compile_form(forest if self._reduced is None else self._reduced.form)
         self._state = self._compiled.initial_state()
         self._done = 0
-        self._opposing = _opposing_roots(border, self._compiled)
+        self._opposing = _opposing_roots(border, self._compiled, self._reduced)
 
     def __call__(self, ranges: Pair) -> Pair:
         """Counterfactual values for ranges ([b_0], [b_1])."""
@@ -116,7 +121,10 @@ class Bottoms:
 
     def _averages(self, form: CompiledForm, state: object) -> Pair:
         players = form.players_of(state)  # type: ignore[arg-type]
-        return players[0].average_behavior, players[1].average_behavior
+        found = players[0].average_behavior, players[1].average_behavior
+        if self._reduced is None:
+            return found
+        return self._reduced.expand(0, found[0]), self._reduced.expand(1, found[1])
 
 
 def _forest(border: Border) -> SequenceForm:
@@ -219,13 +227,17 @@ def sequences_to(border: Border, deeper: Border, player: int) -> IntArray:
     return bottom_sequences(border, player, deeper.nodes[first])
 
 
-def _opposing_roots(border: Border, compiled: CompiledForm) -> tuple[IntArray, IntArray]:
+def _opposing_roots(
+    border: Border, compiled: CompiledForm, reduced: ReducedForm | None = None
+) -> tuple[IntArray, IntArray]:
     """For each player, [E] the opponent's border infoset of each payoff entry."""
-    first, second = (
-        border.bottom_root[1 - p][compiled.choices[1 - p].sequence[compiled.rows[p].source]]
-        for p in PLAYERS
-    )
-    return first, second
+    roots = []
+    for p in PLAYERS:
+        sequences = compiled.choices[1 - p].sequence[compiled.rows[p].source]
+        if reduced is not None:
+            sequences = reduced.first(1 - p)[sequences]
+        roots.append(border.bottom_root[1 - p][sequences])
+    return roots[0], roots[1]
 
 
 def _weighted_form(

@@ -63,6 +63,8 @@ class TrainingConfig:
       batch: public states in one step.
       learning_rate: of Adam at the start; it falls to zero along a cosine.
       trunk_iterations: of CFR with the network, when its trunk is measured.
+      completion_iterations: of CFR+ to measure a trunk where the exact program is too large;
+        exploitabilities are then upper bounds. None for the exact program.
       validation: share of the situations that is not trained on.
     """
 
@@ -79,6 +81,7 @@ class TrainingConfig:
     batch: int = 64
     learning_rate: float = 1e-3
     trunk_iterations: int = 500
+    completion_iterations: int | None = None
     validation: float = 0.1
 
 
@@ -174,7 +177,9 @@ def train(
         network = NetworkValues(border, parameters, config.recipe, features, slots)
         recorded = iterate_recorder(network, config, rng)
         solution = solve_trunk(border, recorded, config.trunk_iterations)
-        found = trunk_exploitability(border, solution.average_behavior)
+        found = trunk_exploitability(
+            border, solution.average_behavior, iterations=config.completion_iterations
+        )
         history.append((len(questions), loss, found))
         if found < best[0]:
             best = (found, parameters)

@@ -66,9 +66,9 @@ class DarkChessGame(adapter.ChessGame):
 
     def first_moment(self) -> play.Moment:
         """The start of the game, on packed positions."""
-        from klss_spiel.games.chess.packed.moments import first_moment
+        from klss_spiel.games.chess.packed.moments import PackedMoment
 
-        return first_moment(self._dark_chess_setup)
+        return PackedMoment.first(self._dark_chess_setup)
 
     def game_tree(self, max_nodes: int, progress: Progress | None = None) -> GameTree:
         """The whole game tree, enumerated by compiled code; see `packed.tree`."""

@@ -26,8 +26,8 @@ from klss_spiel.games.chess.play import (
     win_for,
 )
 
-_ILLEGAL: Final = "?"
-_OVERHEARD: Final = " tried"
+ILLEGAL: Final = "?"
+OVERHEARD: Final = " tried"
 _MAX_KNOWLEDGE: Final = 1 << 17  # information states whose positions are remembered
 
 
@@ -205,8 +205,8 @@ class KriegspielMoment(NamedTuple):
         if step is None:
             course, announcement = self.course, self.announcement
             failed, num_tries = (*self.failed, move), self.num_tries + 1
-            told[position.side] += _ILLEGAL
-            told[1 - position.side] += _OVERHEARD if setup.announce_tries else ""
+            told[position.side] += ILLEGAL
+            told[1 - position.side] += OVERHEARD if setup.announce_tries else ""
         else:
             course, announcement = self.course.after(move), step.announcement
             failed, num_tries = (), self.num_tries
@@ -273,7 +273,7 @@ class KriegspielMoment(NamedTuple):
     def public_text(self) -> str:
         """The latest announcement as both players hear it, and whose move it is."""
         public = self.announcement.heard[1 - self.course.position.side]
-        tries = f"{_OVERHEARD}:{len(self.failed)}" if self.setup.announce_tries else ""
+        tries = f"{OVERHEARD}:{len(self.failed)}" if self.setup.announce_tries else ""
         return f"{'wb'[self.course.position.side]} {public}{tries}"
 
     def private_text(self, player: int) -> str:
@@ -286,9 +286,9 @@ class KriegspielMoment(NamedTuple):
         ]
         if player == position.side:
             names, numbers = self.setup.table.names, self.setup.table.numbers
-            words += [f"{names[numbers[move]]}{_ILLEGAL}" for move in self.failed]
+            words += [f"{names[numbers[move]]}{ILLEGAL}" for move in self.failed]
         elif self.setup.announce_tries:
-            words.append(f"{_OVERHEARD.strip()}:{len(self.failed)}")
+            words.append(f"{OVERHEARD.strip()}:{len(self.failed)}")
         return " ".join(words)
 
     def public_shapes(self) -> TensorShapes:

@@ -46,6 +46,11 @@ _SHAPES: Final = {
 }
 
 
+def piece_path(kind: int) -> str:
+    """The outline of a kind of piece as the data of an SVG path on a cell of 45 by 45."""
+    return _SHAPES[kind] + _FOOT
+
+
 def everything(position: rules.Position) -> int:
     """Bit set of all squares: a board without fog."""
     return (1 << len(position.squares)) - 1
@@ -161,7 +166,7 @@ def _piece(corner: tuple[int, int], code: int) -> str:
     fill, line = _COLOURS[code >> 3]
     x, y = corner
     return (
-        f'<path transform="translate({x} {y})" d="{_SHAPES[rules.kind_of(code)]}{_FOOT}" '
+        f'<path transform="translate({x} {y})" d="{piece_path(rules.kind_of(code))}" '
         f'fill="{fill}" stroke="{line}" stroke-width="1.4" stroke-linejoin="round">'
         f"<title>{boards.piece_letter(code)}</title></path>"
     )

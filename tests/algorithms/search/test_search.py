@@ -193,6 +193,26 @@ def test_the_expected_value_of_the_start_is_the_value_of_the_game():
     assert search.game.utility_scale * values[start] == pytest.approx(-1 / 18, abs=1e-3)
 
 
+def test_a_search_can_be_stopped_from_outside():
+    stop = threading.Event()
+    calls = 0
+
+    def evaluator(positions):
+        nonlocal calls
+        calls += 1
+        if calls == 50:
+            stop.set()
+        return np.zeros(len(positions))
+
+    search = search_from_start(search_game(LEDUC, evaluator), OBSCURO)
+    search.run(Budget(stop=stop))
+    assert calls == 50
+    assert search.effort.iterations > 10
+    before = search.tree.num_nodes
+    search.run(Budget(nodes=1000, stop=stop))
+    assert search.tree.num_nodes == before
+
+
 def test_a_search_of_the_start_alone_knows_nothing():
     tree = tree_from_game(KUHN)
     search = searched(KUHN, OBSCURO, 0)

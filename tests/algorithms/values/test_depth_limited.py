@@ -16,8 +16,9 @@ from klss_spiel.algorithms.values.networks import (
     make_slots,
     one_hot_features,
 )
-from klss_spiel.algorithms.values.optimal import optimal_values, root_regret
+from klss_spiel.algorithms.values.optimal import optimal_values, root_regret, values_against
 from klss_spiel.algorithms.values.ranges import Ranges, ranges
+from klss_spiel.algorithms.values.reduction import reduce_form
 from klss_spiel.best_response import nash_conv
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
@@ -32,7 +33,7 @@ def test_one_warm_update_of_the_bottoms_per_iteration_is_cfr_on_the_whole_game(n
     whole = cfr.solve(
         sequence_form_from_tree(border.tree), 20, minimizer=minimizer, alternating=False
     )
-    bottoms = Bottoms(border, 1, warm=True, minimizer=minimizer, alternating=False)
+    bottoms = Bottoms(border, 1, warm=True, minimizer=minimizer, alternating=False, reduced=False)
     split = solve_trunk(border, bottoms, 20, minimizer=minimizer, alternating=False)
     for p in (0, 1):
         np.testing.assert_allclose(
@@ -80,6 +81,24 @@ def test_bottoms_by_cfr_have_optimal_values(name, minimizer):
                 for values in (found, exact.counterfactual)
             )
             np.testing.assert_allclose(sums, expected, atol=2e-3)
+
+
+def test_leaving_out_what_never_pays_changes_no_values():
+    border = border_of("dark_2")
+    at_border = ranges(border, BehaviorPolicy.random(border.tree, np.random.default_rng(1)))
+    whole, smaller = (Bottoms(border, 300, reduced=reduced) for reduced in (False, True))
+    sizes = [
+        sum(t.num_sequences for t in form.treeplexes)
+        for form in (border.bottom_part.form, reduce_form(border.bottom_part.form).form)
+    ]
+    assert sizes[1] < 0.5 * sizes[0]
+    values = optimal_values(border, at_border)
+    for bottoms in (whole, smaller):
+        behaviors = bottoms.solve(at_border.reach)
+        found = values_against(border, at_border, behaviors)
+        assert found.imbalance().max() < 2e-3
+        assert found.value == pytest.approx(values.value, abs=2e-3)
+        border.join(border.trunk_of(BehaviorPolicy.uniform(border.tree)), behaviors)
 
 
 def test_bottoms_play_well_also_where_the_own_range_is_zero():

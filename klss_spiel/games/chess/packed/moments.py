@@ -9,158 +9,46 @@ Importing this module imports numba.
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-from collections.abc import Sequence
-from typing import Any, Final
-
-import numpy as np
-import numpy.typing as npt
-
-from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards, observation, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import states
+from klss_spiel.games.chess.packed.recorded_moment import RecordedGame, RecordedMoment
 from klss_spiel.games.chess.play import (
-    NO_ACTION,
     OUTCOME_TEXT,
-    Course,
     Tensors,
     TensorShapes,
     illegal_action,
 )
 
-_COLOURS: Final = ("White", "Black")
 
+class PackedMoment(RecordedMoment[DarkChessSetup]):
+    """One point of a game of dark chess; implements `play.Moment`."""
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Game:
-    """A setup with what kernels need to know of it."""
-
-    setup: DarkChessSetup
-    board: positions.Layout
-    arguments: tuple[Any, ...]
+    __slots__ = ()
 
     @classmethod
-    def of(cls, setup: DarkChessSetup) -> _Game:
+    def first(cls, setup: DarkChessSetup) -> PackedMoment:
+        """The start of a game."""
         board = positions.layout(setup.start.width, setup.start.height)
         variant = setup.variant
-        words = [positions.pack_move(board, move) for move in setup.table.moves]
         arguments = (
             board.masks,
-            np.array(words, dtype=np.uint16),
+            positions.move_words(board),
             positions.action_numbers(board),
             variant.queen_only,
             variant.no_move_loses,
             setup.horizon,
         )
-        return cls(setup, board, arguments)
-
-
-class PackedMoment:
-    """One point of a game; implements `play.Moment`. Immutable but for remembered texts.
-
-    Attributes:
-        side: to move.
-        outcome: White's utility once the game is over, else None.
-        before: the moment one ply ago; None at the start.
-        action: the last action; NO_ACTION at the start.
-    """
-
-    __slots__ = ("_actions", "_game", "_record", "_told", "action", "before", "outcome", "side")
-
-    def __init__(
-        self,
-        game: _Game,
-        record: U64Array,
-        actions: npt.NDArray[np.int32],
-        side: int,
-        outcome: float | None = None,
-        before: PackedMoment | None = None,
-        action: int = NO_ACTION,
-    ) -> None:
-        self._game = game
-        self._record = record
-        self._actions = actions
-        self._told: list[str | None] = [None, None]
-        self.side = side
-        self.outcome = outcome
-        self.before = before
-        self.action = action
-
-    def __copy__(self) -> PackedMoment:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PackedMoment:
-        # OpenSpiel deep-copies the attributes of a Python state with every clone.
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # As its actions: the chain of earlier moments is too deep for pickle.
-        actions: list[int] = []
-        moment: PackedMoment = self
-        while moment.before is not None:
-            actions.append(moment.action)
-            moment = moment.before
-        return replay, (self.setup, actions[::-1])
-
-    @property
-    def setup(self) -> DarkChessSetup:
-        """The game."""
-        return self._game.setup
-
-    @property
-    def plies(self) -> int:
-        """Moves made by both sides."""
-        return int(self._record[states.PLIES])
-
-    @property
-    def position(self) -> rules.Position:
-        """The true position."""
-        start = self.setup.start
-        (position,) = positions.unpack(self._game.board, self._record[None, :4], self.side)
-        moved = (self.plies + (start.side == rules.BLACK)) // 2
-        return position._replace(
-            halfmove_clock=int(self._record[states.CLOCK]),
-            fullmove_number=start.fullmove_number + moved,
-        )
-
-    @property
-    def course(self) -> Course:
-        """The true position and what draws depend on."""
-        position = self.position
-        earlier: list[rules.RepetitionKey] = []
-        moment = self.before
-        for _ in range(min(position.halfmove_clock, self.plies)):
-            assert moment is not None
-            earlier.append(rules.repetition_key(moment.position))
-            moment = moment.before
-        return Course(position, tuple(reversed(earlier)), self.plies)
-
-    @property
-    def told(self) -> tuple[str, str]:
-        """[player] own moves and observations so far: the information state."""
-        return self.told_to(rules.WHITE), self.told_to(rules.BLACK)
-
-    def told_to(self, player: int) -> str:
-        """One player's information state."""
-        waiting = []
-        moment: PackedMoment | None = self
-        while moment is not None and moment._told[player] is None:
-            waiting.append(moment)
-            moment = moment.before
-        text = "" if moment is None else str(moment._told[player])
-        for later in reversed(waiting):
-            text += later._news(player)
-            later._told[player] = text
-        return text
+        (words,) = positions.pack([setup.start])
+        start = setup.start
+        record, actions = states.begin(words, start.side, start.halfmove_clock, arguments)
+        game = RecordedGame(setup, board, arguments)
+        return cls(game, record, actions, start.side)
 
     def _news(self, player: int) -> str:
         """What is added to a player's information state here."""
-        if self.before is None:
-            return _COLOURS[player]
-        own = self.before.side == player
+        own = self.before is not None and self.before.side == player
         text = f" {self.setup.table.names[self.action]}" if own else ""
         if self.setup.variant.observe_every_ply or not own or self.outcome is not None:
             view, right = self._see(player)
@@ -179,11 +67,6 @@ class PackedMoment:
         if onto >= 0:
             right = boards.square_name(int(board.square_of[onto]), board.width)
         return text.tobytes().decode(), right
-
-    def legal_actions(self) -> Sequence[int]:
-        """Actions of the side to move, in increasing order; none when the game is over."""
-        actions: list[int] = self._actions.tolist()
-        return actions
 
     def after(self, action: int) -> PackedMoment:
         """The moment after an action of the side to move; ValueError if it is illegal."""
@@ -245,21 +128,3 @@ class PackedMoment:
         """Fills a player's tensors."""
         position, seen = self.view(player)
         observation.write_fog(tensors, position, seen, player)
-
-
-@functools.lru_cache(maxsize=64)
-def first_moment(setup: DarkChessSetup) -> PackedMoment:
-    """The start of a game."""
-    game = _Game.of(setup)
-    (words,) = positions.pack([setup.start])
-    start = setup.start
-    record, actions = states.begin(words, start.side, start.halfmove_clock, game.arguments)
-    return PackedMoment(game, record, actions, start.side)
-
-
-def replay(setup: DarkChessSetup, actions: Sequence[int]) -> PackedMoment:
-    """The moment after these actions from the start."""
-    moment = first_moment(setup)
-    for action in actions:
-        moment = moment.after(action)
-    return moment

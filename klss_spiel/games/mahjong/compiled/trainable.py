@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import ClassVar, Final
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
-from klss_spiel.games.mahjong import actions
+from klss_spiel.games.mahjong import actions, tiles
 from klss_spiel.games.mahjong.compiled.environment import (
     FEATURE_VERSION,
     NUM_FEATURES,
@@ -99,6 +99,7 @@ class MahjongTraining:
     feature_version: ClassVar[int] = FEATURE_VERSION
     num_features: ClassVar[int] = NUM_FEATURES
     num_actions: ClassVar[int] = actions.NUM_ACTIONS
+    num_moves: ClassVar[int] = tiles.NUM_KINDS
     reward_scale: ClassVar[float] = _FAN_PER_UNIT
     opponents: ClassVar[tuple[str, ...]] = (GREEDY, RANDOM)
 
@@ -119,3 +120,11 @@ class MahjongTraining:
             other = from_view(opponent)
         decks = random_decks(self.variant, pairs, np.random.default_rng(seed))
         return duplicate_match(self.variant, decks, from_view(choose), other, seed)
+
+    def opponent_moves(
+        self, choose: ViewPlayer, num_games: int, batch: int, seed: int
+    ) -> Iterator[Any]:
+        """Batches of what opponents discard; see `watching.opponent_discards`."""
+        from klss_spiel.games.mahjong.compiled.watching import opponent_discards
+
+        return opponent_discards(self.variant, choose, num_games, batch, seed)

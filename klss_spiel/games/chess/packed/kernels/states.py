@@ -51,12 +51,19 @@ _PASSING: Final = 8
 @kernel
 def begin(position: Any, side: Any, clock: Any, game: Any) -> Any:
     """Record and actions of the first state; `position` is [4]."""
+    record = new_record(position, clock)
+    return record, _actions(record, np.uint64(side), game)
+
+
+@kernel
+def new_record(position: Any, clock: Any) -> Any:
+    """The record of a game's first position [4]."""
     record = np.empty(_HASHES + 1, dtype=np.uint64)
     record[:4] = position
     record[PLIES] = ZERO
     record[CLOCK] = np.uint64(clock)
     record[_HASHES] = hash_words(position[0], position[1], position[2], position[3], ZERO)
-    return record, _actions(record, np.uint64(side), game)
+    return record
 
 
 @kernel
@@ -71,6 +78,32 @@ def _actions(record: Any, side: Any, game: Any) -> Any:
     actions = np.empty(count, dtype=np.int32)
     sort_row(moves, actions, 0, np.int64(count), numbers)
     return actions
+
+
+@kernel
+def extend_record(record: Any, c0: Any, c1: Any, c2: Any, c3: Any, word: Any) -> Any:
+    """The record after a move (a word of `record`'s position) that leads to c0 to c3."""
+    fresh = restarts_clock(record[0], record[1], record[2], record[3], word)
+    earlier = 0 if fresh else len(record) - _HASHES
+    after = np.empty(_HASHES + earlier + 1, dtype=np.uint64)
+    after[0], after[1], after[2], after[3] = c0, c1, c2, c3
+    after[PLIES] = record[PLIES] + ONE
+    after[CLOCK] = ZERO if fresh else record[CLOCK] + ONE
+    for i in range(earlier):
+        after[_HASHES + i] = record[_HASHES + i]
+    after[_HASHES + earlier] = hash_words(c0, c1, c2, c3, ZERO)
+    return after
+
+
+@kernel
+def is_drawn(record: Any) -> Any:
+    """Whether the position stands for the third time or fifty moves have passed."""
+    last = len(record) - 1
+    seen = 0
+    # The same side is to move at every second one.
+    for i in range(last - 2, _HASHES - 1, -2):
+        seen += record[i] == record[last]
+    return seen >= _REPETITIONS or record[CLOCK] >= _FIFTY_MOVES
 
 
 @kernel
@@ -101,25 +134,11 @@ def advance(record: Any, actions: Any, action: Any, side: Any, game: Any) -> Any
     word = complete_word(p0, p1, p2, p3, np.uint64(move_words[action]))
     s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), mover)
     c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, word)
-    fresh = restarts_clock(p0, p1, p2, p3, word)
-    earlier = 0 if fresh else len(record) - _HASHES
-    after = np.empty(_HASHES + earlier + 1, dtype=np.uint64)
-    after[0], after[1], after[2], after[3] = c0, c1, c2, c3
-    after[PLIES] = record[PLIES] + ONE
-    after[CLOCK] = ZERO if fresh else record[CLOCK] + ONE
-    hashed = hash_words(c0, c1, c2, c3, ZERO)
-    seen = 0
-    for i in range(earlier):
-        after[_HASHES + i] = record[_HASHES + i]
-        # Another side to move is every second one, and another position then.
-        if (earlier - i) % 2 == 0 and record[_HASHES + i] == hashed:
-            seen += 1
-    after[_HASHES + earlier] = hashed
+    after = extend_record(record, c0, c1, c2, c3, word)
     _, _, _, _, _, can_move = observe(c0, c1, c2, c3, other, other, masks)
     over, utility = verdict(c0, c1, c2, c3, other, can_move, no_move_loses)
-    drawn = seen >= _REPETITIONS or after[CLOCK] >= _FIFTY_MOVES
-    drawn = drawn or (horizon != 0 and after[PLIES] >= np.uint64(horizon))
-    if over or drawn:
+    late = horizon != 0 and after[PLIES] >= np.uint64(horizon)
+    if over or late or is_drawn(after):
         return after, np.empty(0, dtype=np.int32), DRAWN + np.int64(utility)
     return after, _actions(after, other, game), GOES_ON
 

@@ -1,25 +1,22 @@
-"""Players that can tell what they do at every infoset of a tree, as OpenSpiel bots."""
+"""What bots on a game's tree share: reading the infoset off a state, drawing a move."""
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
 import pyspiel
 
 from klss_spiel.arrays import FloatArray
-from klss_spiel.tree import PLAYERS, GameTree
+from klss_spiel.tree import GameTree
 
 
 class TreeBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
-    """What all bots on a tree share; each of them says `behavior_at`.
-
-    A bot reads of a state its own information state and nothing else. Infosets know
-    their past, so there is nothing to forget between games.
-    """
+    """A bot that knows the tree of its game and sees only its own information states."""
 
     def __init__(self, tree: GameTree, player: int, rng: np.random.Generator) -> None:
-        """Makes a bot for one seat.
+        """A bot for one seat.
 
         Args:
           tree: the game.
@@ -27,15 +24,17 @@ class TreeBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
           rng: draws the moves.
         """
         super().__init__()
-        if player not in PLAYERS:
-            raise ValueError(f"expected player 0 or 1, got {player}")
         self._tree = tree
         self._player = player
         self._rng = rng
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Bots pickle and copy with everything they remember."""
+        return _bare_bot, (type(self),), self.__dict__.copy()
+
+    @abc.abstractmethod
     def behavior_at(self, infoset: int) -> FloatArray:
         """[actions] probabilities at one of the bot's decision infosets of the tree."""
-        raise NotImplementedError
 
     def player_id(self) -> int:
         """The bot's seat."""
@@ -46,7 +45,7 @@ class TreeBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
         return True
 
     def restart(self) -> None:
-        """Starts a new game."""
+        """Starts a new game; nothing to forget, since infosets know their past."""
 
     def restart_at(self, state: Any) -> None:
         """Continues from a state."""
@@ -80,3 +79,10 @@ class TreeBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
         probabilities = np.array([q for _, q in policy])
         choice = int(self._rng.choice(len(policy), p=probabilities / probabilities.sum()))
         return policy, policy[choice][0]
+
+
+def _bare_bot(kind: type[TreeBot]) -> TreeBot:
+    """A bot whose attributes are still to be set."""
+    bot = kind.__new__(kind)
+    pyspiel.Bot.__init__(bot)
+    return bot
