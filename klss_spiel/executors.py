@@ -225,10 +225,14 @@ class Processes:
 
 def _next_job(waiting: Sequence[Job], worker: _Worker, workers: Sequence[_Worker]) -> Job:
     """The worker's own group first, then one that nobody works on, then any job."""
+    if worker.group:
+        for job in waiting:
+            if job.group == worker.group:
+                return job
+    # Jobs without a group are nobody's, so that of many of them the first is taken at once.
     busy = {other.group for other in workers if other is not worker and other.job is not None}
-    own = (job for job in waiting if job.group and job.group == worker.group)
-    free = (job for job in waiting if job.group not in busy)
-    return next(own, next(free, waiting[0]))
+    free = (job for job in waiting if not job.group or job.group not in busy)
+    return next(free, waiting[0])
 
 
 @dataclasses.dataclass(frozen=True)

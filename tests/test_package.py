@@ -11,16 +11,19 @@ import pytest
 _ROOT = pathlib.Path(__file__).parent.parent
 _PACKAGE = _ROOT / "klss_spiel"
 _LINKS = ("algorithms", "games", "run")
+_PARTS = (*_LINKS, "matches", "web")
 _LONGEST_MODULE = 500
 
 # Which parts of the package each part may import. "root" is klss_spiel/__init__.py,
 # "core" the other modules directly under klss_spiel.
 _MAY_IMPORT = {
-    "root": {"games"},
+    "root": {"games", "core", "algorithms", "matches"},
     "core": {"core"},
     "games": {"games", "core"},
     "algorithms": {"algorithms", "core"},
-    "run": {"run", "algorithms", "core", "games", "root"},
+    "matches": {"matches", "algorithms", "core", "games"},
+    "web": {"web", "matches", "algorithms", "core", "games", "root"},
+    "run": {"run", "web", "matches", "algorithms", "core", "games", "root"},
 }
 # Core modules whose business is OpenSpiel; the others know only arrays.
 _CORE_WITH_PYSPIEL = {"openspiel", "testing"}
@@ -39,7 +42,7 @@ def _part(module: str) -> str:
     names = module.split(".")
     if len(names) == 1:
         return "root"
-    return names[1] if names[1] in _LINKS else "core"
+    return names[1] if names[1] in _PARTS else "core"
 
 
 def _imports(source: str) -> list[str]:
@@ -106,7 +109,10 @@ def test_only_binaries_print_and_configure_jax(call):
     offences = [
         str(path)
         for path, source in _sources().items()
-        if path.parts[0] != "run" and call in _calls(source)
+        if path.parts[0] != "run"
+        # Configuring jax is what its one function is called for.
+        and path.parts != ("algorithms", "compilation_cache.py")
+        and call in _calls(source)
     ]
     assert offences == []
 
@@ -119,6 +125,8 @@ def test_modules_are_short_and_named_for_what_they_hold():
 
 @pytest.mark.parametrize("name", _LINKS)
 def test_top_level_names_are_relative_links_into_the_package(name):
+    if (_ROOT / "PKG-INFO").exists():
+        pytest.skip("an sdist holds no links")
     link = _ROOT / name
     assert link.is_symlink()
     assert link.readlink() == pathlib.Path("klss_spiel") / name

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from klss_spiel.executors import IN_PROCESS, Executor
-from klss_spiel.jobs import Job, finish_jobs, key_of
+from klss_spiel.jobs import Job, finish_jobs, key_of, shard_stamp
+from klss_spiel.jobs import shard as shard_of
 from klss_spiel.matches import ratings
 from klss_spiel.matches.players import Seat, check_specification, make_player
 from klss_spiel.matches.records import score_of
@@ -249,6 +250,9 @@ def play_match(
     sprt: ratings.Sprt | None = None,
     watch: Watcher | None = None,
     setup: Callable[[], object] | None = None,
+    resume: bool = True,
+    strict: bool = False,
+    shard: tuple[int, int] | None = None,
 ) -> Results:
     """Plays a match, or what is missing of it.
 
@@ -260,13 +264,23 @@ def play_match(
         of pairs in their order, so that it does not depend on the executor.
       watch: called after every game.
       setup: called once in every process that plays.
+      resume: go on with the games that are missing in `output`; else begin anew.
+      strict: raise an error if a game cannot be played.
+      shard: number and count: only this share of the games, for one of many machines.
     """
     if sprt is not None and len(match.players) != 2:
         raise ValueError(f"expected 2 players for a sequential test, got {len(match.players)}")
     results = Results(match)
     tested = 0
+    jobs = jobs_of(match)
+    stamp = {}
+    if shard is not None:
+        stamp = shard_stamp(*shard, len(jobs))
+        jobs = shard_of(jobs, *shard)
     with contextlib.closing(
-        finish_jobs(jobs_of(match), executor, output, progress=None, setup=setup)
+        finish_jobs(
+            jobs, executor, output, None, resume=resume, strict=strict, setup=setup, stamp=stamp
+        )
     ) as games:
         for game in games:
             if game.error is not None:

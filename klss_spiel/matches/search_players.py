@@ -29,10 +29,12 @@ class ClockedSearch:
 
     Attributes:
       bot: the bot.
+      candidates: actions and probabilities of the last decision.
     """
 
     def __init__(self, bot: SearchBot, budget_is_given: bool) -> None:
         self.bot = bot
+        self.candidates: list[tuple[int, float]] = []
         self._budget_is_given = budget_is_given
 
     @property
@@ -46,7 +48,8 @@ class ClockedSearch:
         if clock is not None and not self._budget_is_given:
             seconds = seconds_by_clock(clock.remaining, clock.increment)
             self.bot.search_player.budget = Budget(seconds=seconds)
-        return int(self.bot.step(state))
+        self.candidates, action = self.bot.step_with_policy(state)
+        return int(action)
 
 
 def _make_search(
@@ -100,7 +103,6 @@ def _make_zs21_baseline(
 def _make_subgame(seat: Seat, recipe: str = "1-klss", blueprint: str = "cfr:100") -> Player:
     policy = blueprint_of(str(seat.game), blueprint)
     return SubgameBot(
-        policy.tree,
         policy,
         recipes.parse_recipe(recipe),
         seat.player,

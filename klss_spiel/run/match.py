@@ -13,13 +13,11 @@ make a round-robin. Players that see the truth are marked with *.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import pathlib
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from absl import flags
@@ -29,7 +27,7 @@ from klss_spiel.executors import IN_PROCESS
 from klss_spiel.matches import ratings
 from klss_spiel.matches.match import Match, Results, play_match, sprt_row
 from klss_spiel.matches.players import player_names, sees_everything
-from klss_spiel.run import output
+from klss_spiel.run import job_flags, output
 
 _SECONDS_BETWEEN_LINES = 5.0
 
@@ -42,12 +40,18 @@ class Config:
       match: what is played.
       executor: where.
       output: file of games, or None.
+      resume: go on with the games that are missing there.
+      strict: end at the first game that cannot be played.
+      shard: number and count of the share to play, or None.
       sprt: elo0 and elo1 of a sequential test, or None.
     """
 
     match: Match
     executor: str = IN_PROCESS
     output: str | None = None
+    resume: bool = True
+    strict: bool = False
+    shard: tuple[int, int] | None = None
     sprt: tuple[float, float] | None = None
 
 
@@ -61,6 +65,9 @@ def run(config: Config, watch: Any = None) -> Results:
         sprt,
         watch,
         setup=output.use_double_precision,
+        resume=config.resume,
+        strict=config.strict,
+        shard=config.shard,
     )
 
 
@@ -127,6 +134,7 @@ class ProgressLine:
 
 def define_flags() -> None:
     """Defines the flags of this binary."""
+    job_flags.define_flags()
     flags.DEFINE_string("game", "kuhn_poker", "OpenSpiel game string.")
     flags.DEFINE_multi_string(
         "player", [], "Specification of a player; give the flag twice or more often."
@@ -138,10 +146,8 @@ def define_flags() -> None:
     flags.DEFINE_list("sprt", None, "elo0,elo1: stop as soon as one of them is accepted.")
     flags.DEFINE_string("openings", None, "File with a FEN or first moves in UCI on each line.")
     flags.DEFINE_bool("reports", False, "Keep players' reports in the file of games.")
-    flags.DEFINE_string("executor", IN_PROCESS, "in_process or processes:N.")
-    flags.DEFINE_string("output", None, ".jsonl file that gets every game; resumes from it.")
     flags.DEFINE_string("pgn", None, "File that gets all games as PGN (chess games).")
-    flags.DEFINE_string("plot", None, "File for a picture of the ratings (.svg, .pdf, .png).")
+    flags.DEFINE_string("plot", None, "File for a picture of the ratings.")
     flags.DEFINE_bool("json", False, "Print one JSON list instead of tables.")
     flags.DEFINE_bool("list_players", False, "Print the names of all players and stop.")
 
@@ -170,16 +176,8 @@ def config_from_flags() -> Config:
         openings=openings,
         reports=values.reports,
     )
-    return Config(match, values.executor, values.output, sprt)
-
-
-@contextlib.contextmanager
-def _writable(path: str | None) -> Iterator[None]:
-    """Refuses a file that cannot be written before the games begin."""
-    if path is not None:
-        with open(path, "a", encoding="utf-8"):
-            pass
-    yield
+    shard = None if values.shard is None else job_flags.parse_shard(values.shard)
+    return Config(match, values.executor, values.output, values.resume, values.strict, shard, sprt)
 
 
 def main() -> None:
@@ -189,8 +187,10 @@ def main() -> None:
         print("\n".join(sorted(player_names())))
         return
     config = config_from_flags()
-    with _writable(values.pgn), _writable(values.plot):
-        results = run(config, ProgressLine())
+    job_flags.check_plot(values.plot)
+    if values.pgn is not None:
+        job_flags.check_writable(values.pgn)
+    results = run(config, ProgressLine())
     if values.pgn is not None:
         from klss_spiel.matches.pgn import pgn_of
 

@@ -52,7 +52,7 @@ class BatchEnvironment(Protocol):
 
     @property
     def num_games(self) -> int:
-        """g."""
+        """G."""
 
     def observe(self) -> Observations:
         """What the players to move see."""
@@ -86,11 +86,11 @@ class TrainableGame(Protocol):
 
     @property
     def num_features(self) -> int:
-        """f."""
+        """F."""
 
     @property
     def num_actions(self) -> int:
-        """a."""
+        """A."""
 
     @property
     def reward_scale(self) -> float:
@@ -103,7 +103,9 @@ class TrainableGame(Protocol):
     def environment(self, num_games: int, seed: int) -> BatchEnvironment:
         """Games to train on."""
 
-    def strength(self, choose: Chooser, opponent: str | Chooser, pairs: int, seed: int) -> FloatArray:
+    def strength(
+        self, choose: Chooser, opponent: str | Chooser, pairs: int, seed: int
+    ) -> FloatArray:
         """[pairs] points per game against an opponent.
 
         Each entry is the mean of two games with the same deal and seats swapped.

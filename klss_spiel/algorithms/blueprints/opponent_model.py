@@ -54,11 +54,11 @@ class ObservableGame(Protocol):
 
     @property
     def num_features(self) -> int:
-        """f."""
+        """F."""
 
     @property
     def num_moves(self) -> int:
-        """m."""
+        """M."""
 
     def opponent_moves(
         self, choose: Chooser, num_games: int, batch: int, seed: int

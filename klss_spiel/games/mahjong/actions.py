@@ -1,16 +1,16 @@
 """The 105 actions, by number.
 
-    0         pass: claim nothing; one's own draw follows (after an added kong, the
-              opponent's)
-    1         Hu: win
-    2         pass the win and look at the other options (only with `separate_pass_hu`)
-    3         Ting: declare a ready hand; a discard follows
-    4-19      discard a kind
-    20-35     pong a kind
-    36-51     kong a kind that was discarded
-    52-67     concealed kong of a kind
-    68-83     add the fourth tile of a kind to one's pong
-    84-104    chow: 3 * lowest tile + which of its three tiles was discarded
+0         pass: claim nothing; one's own draw follows (after an added kong, the
+opponent's)
+1         Hu: win
+2         pass the win and look at the other options (only with `separate_pass_hu`)
+3         Ting: declare a ready hand; a discard follows
+4-19      discard a kind
+20-35     pong a kind
+36-51     kong a kind that was discarded
+52-67     concealed kong of a kind
+68-83     add the fourth tile of a kind to one's pong
+84-104    chow: 3 * lowest tile + which of its three tiles was discarded
 """
 
 from __future__ import annotations

@@ -426,9 +426,7 @@ def _tile_taken(position: Position) -> Position:
     """The discard in question leaves the opponent's river."""
     opponent = position.sides[1 - position.player]
     river = dataclasses.replace(opponent, river=opponent.river[:-1])
-    return dataclasses.replace(
-        position, sides=_replace_side(position, 1 - position.player, river)
-    )
+    return dataclasses.replace(position, sides=_replace_side(position, 1 - position.player, river))
 
 
 def _won(position: Position) -> Position:

@@ -108,9 +108,7 @@ class _Reading:
 
 
 def _read(win: Win, shape: Shape) -> _Reading:
-    tile_of = {
-        kind: tuple(m.tile for m in win.own if m.kind == kind) for kind in MeldKind
-    }
+    tile_of = {kind: tuple(m.tile for m in win.own if m.kind == kind) for kind in MeldKind}
     return _Reading(
         win=win,
         shape=shape,
@@ -193,7 +191,9 @@ def _whole_hand(reading: _Reading) -> bool:
 
 def _no_open_melds(reading: _Reading) -> bool:
     """Whether neither player has claimed a tile."""
-    return all(meld.kind == MeldKind.CONCEALED_KONG for melds in reading.win.melds for meld in melds)
+    return all(
+        meld.kind == MeldKind.CONCEALED_KONG for melds in reading.win.melds for meld in melds
+    )
 
 
 def _heavenly_hand(reading: _Reading) -> bool:
@@ -215,9 +215,7 @@ def _last_tile(reading: _Reading) -> bool:
 
 
 def _second_player_unclaimed(reading: _Reading) -> bool:
-    return (
-        reading.win.winner != _FIRST_PLAYER and _whole_hand(reading) and _no_open_melds(reading)
-    )
+    return reading.win.winner != _FIRST_PLAYER and _whole_hand(reading) and _no_open_melds(reading)
 
 
 # When a hand has a fan; whether the fan counts is decided by `fans.counted`.

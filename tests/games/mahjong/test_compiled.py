@@ -118,9 +118,7 @@ def _lacking(hand: tiles.Counts, sets: int, seven_pairs: bool, most: int) -> int
         if total == wanted:
             return shapes.wins(counts, sets, False)
         return any(
-            complete(tiles.with_change(counts, [(kind, -1)]))
-            for kind in range(16)
-            if counts[kind]
+            complete(tiles.with_change(counts, [(kind, -1)])) for kind in range(16) if counts[kind]
         )
 
     frontier = {hand}

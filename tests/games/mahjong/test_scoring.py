@@ -28,7 +28,7 @@ def _melds(text: str) -> tuple[Meld, ...]:
 
 
 def _counts(text: str) -> tiles.Counts:
-    """ "111m 99m GdGd": digits before an m are ranks. """
+    """ "111m 99m GdGd": digits before an m are ranks."""
     counts = [0] * 16
     for word in text.split():
         if word.endswith("m"):
@@ -83,7 +83,10 @@ _CASES = {
         # 345 and 678 are a short straight; 4 is the middle of 345 but also ends 234.
         "SHORT_STRAIGHT MELDED_KONG HALF_FLUSH",
     ),
-    "edge_wait": (_win("123m 55m", "3m", "pong Ew, pong Nw, chow 4m"), "SHORT_STRAIGHT EDGE_WAIT HALF_FLUSH"),
+    "edge_wait": (
+        _win("123m 55m", "3m", "pong Ew, pong Nw, chow 4m"),
+        "SHORT_STRAIGHT EDGE_WAIT HALF_FLUSH",
+    ),
     "closed_wait": (
         _win("234m 55m", "3m", "pong Ew, pong Nw, chow 6m"),
         "CLOSED_WAIT HALF_FLUSH",

@@ -21,7 +21,8 @@ from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import trees as tree_kernels
 from klss_spiel.games.chess.packed.transition import Transition
 from klss_spiel.progress import Progress
-from klss_spiel.tree import NO_ACTION, NO_PARENT, TERMINAL, GameTree, assemble_tree
+from klss_spiel.tree import NO_ACTION, NO_PARENT, TERMINAL, GameTree
+from klss_spiel.tree_builder import assemble_tree
 
 # A position cannot stand for the third time earlier than this.
 _FIRST_REPETITION: Final = 8

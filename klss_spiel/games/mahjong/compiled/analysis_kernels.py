@@ -98,9 +98,7 @@ def unseen_by(options: Any, row: Any, player: int, unseen: Any) -> None:
                     unseen[first + j] -= 1
             elif meld == 2:
                 unseen[first] -= 3
-            elif meld == 3:
-                unseen[first] -= 4
-            elif owner == player:
+            elif meld == 3 or owner == player:
                 unseen[first] -= 4
 
 
@@ -134,8 +132,10 @@ def discard_quality(
             continue
         for extra in range(_K):
             held = row[HAND + _K * player + extra] - (1 if extra == kind else 0)
-            if unseen[extra] > 0 and held < 4 and (
-                distance_with(tables, options, row, player, kind, -1, extra, 1) < best
+            if (
+                unseen[extra] > 0
+                and held < 4
+                and (distance_with(tables, options, row, player, kind, -1, extra, 1) < best)
             ):
                 accepted[kind] += unseen[extra]
     return best

@@ -7,19 +7,15 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.games.mahjong import actions, tiles
-from klss_spiel.games.mahjong.compiled.layout import (
-    HAND,
-    NUM_MELDS,
-    PHASE,
-    PLAYER,
-    POINTS,
-    SETS,
-    TILE,
-)
 from klss_spiel.games.mahjong.compiled.analysis_kernels import (
     discard_quality,
     lacking_after_claim,
     unseen_by,
+)
+from klss_spiel.games.mahjong.compiled.layout import (
+    PHASE,
+    PLAYER,
+    POINTS,
 )
 from klss_spiel.games.mahjong.compiled.rules_kernels import (
     apply,

@@ -1,9 +1,9 @@
 """Many games of Mahjong at once.
 
-    games = MahjongBatch(Variant(), num_games=256, seed=0)
-    while True:
-        seen = games.observe()
-        games.step(choose(seen.features, seen.legal))
+games = MahjongBatch(Variant(), num_games=256, seed=0)
+while True:
+seen = games.observe()
+games.step(choose(seen.features, seen.legal))
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def options_of(variant: Variant) -> LongArray:
 
 def sorted_deck(variant: Variant) -> npt.NDArray[np.int8]:
     """[tiles] every tile's kind, ascending."""
-    deck: npt.NDArray[np.int8] = np.repeat(np.arange(len(variant.deck), dtype=np.int8), variant.deck)
+    deck: npt.NDArray[np.int8] = np.repeat(
+        np.arange(len(variant.deck), dtype=np.int8), variant.deck
+    )
     return deck
 
 
@@ -156,9 +158,7 @@ class MahjongBatch:
         """What the players to move see."""
         legal = self.legal()
         features = np.zeros((self.num_games, NUM_FEATURES), np.float32)
-        analysis_kernels.write_all_features(
-            self._tables, self._options, self.rows, legal, features
-        )
+        analysis_kernels.write_all_features(self._tables, self._options, self.rows, legal, features)
         return Observations(features, legal, self.player)
 
     def step(self, chosen: npt.ArrayLike) -> Outcomes:

@@ -99,9 +99,7 @@ def distance_with(
         else:
             honours += more * _POWER[second]
     melds = row[NUM_MELDS + player]
-    return distance(
-        tables, suit, honours, options[SETS] - melds, options[SETS] == 4 and melds == 0
-    )
+    return distance(tables, suit, honours, options[SETS] - melds, options[SETS] == 4 and melds == 0)
 
 
 @kernel
@@ -117,9 +115,7 @@ def waits_without(tables: Any, options: Any, row: Any, player: int, kind: int) -
     mask = 0
     for extra in range(_K):
         held = row[HAND + _K * player + extra] - (1 if extra == kind else 0)
-        if held < 4 and (
-            distance_with(tables, options, row, player, kind, -1, extra, 1) == 0
-        ):
+        if held < 4 and (distance_with(tables, options, row, player, kind, -1, extra, 1) == 0):
             mask |= 1 << extra
     return mask
 

@@ -54,7 +54,10 @@ SIMPLE_PLAYERS: Final[dict[str, BatchPlayer]] = {GREEDY: greedy_player, RANDOM: 
 
 
 def play_out(
-    variant: Variant, decks: npt.NDArray[np.int8], players: tuple[BatchPlayer, BatchPlayer], seed: int
+    variant: Variant,
+    decks: npt.NDArray[np.int8],
+    players: tuple[BatchPlayer, BatchPlayer],
+    seed: int,
 ) -> LongArray:
     """[n] what player 0 wins with each deck ([n, tiles])."""
     games = MahjongBatch(variant, 0, seed, decks)
