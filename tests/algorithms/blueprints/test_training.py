@@ -130,9 +130,9 @@ def test_ach_by_hand():
     lower = _samples(advantage=np.array([-2.0], np.float32))
     assert losses.total_loss(parameters, lower, bound)[0] == pytest.approx(8.0)
     floor = _samples(probability=np.array([1e-6], np.float32))
-    assert losses.total_loss(
-        parameters, floor, dataclasses.replace(loss, clip=1e9)
-    )[0] == pytest.approx(-2.0 / 0.02)
+    assert losses.total_loss(parameters, floor, dataclasses.replace(loss, clip=1e9))[
+        0
+    ] == pytest.approx(-2.0 / 0.02)
 
 
 def test_the_gradient_of_ach_is_the_advantage_over_the_probability():
@@ -190,7 +190,9 @@ def test_the_blueprint_answers_ragged_batches():
     )
     answer = blueprint.answer(batch)
     np.testing.assert_allclose(answer.probability[:2].sum(), 1.0, rtol=1e-6)
-    np.testing.assert_allclose(answer.probability[2:], _strategies(trainer.parameters)[1], rtol=1e-5)
+    np.testing.assert_allclose(
+        answer.probability[2:], _strategies(trainer.parameters)[1], rtol=1e-5
+    )
     assert answer.value.shape == (2,)
 
 
@@ -203,7 +205,9 @@ def test_rows_are_sampled_by_their_probabilities():
 
 def test_a_model_of_the_opponent_learns_the_mixture():
     blueprint = NetworkBlueprint("toy", _trained(_SETTINGS, 1).parameters, 1.0)
-    settings = opponent_model.Settings(num_games=8, batch=512, width=16, blocks=1, learning_rate=1e-2)
+    settings = opponent_model.Settings(
+        num_games=8, batch=512, width=16, blocks=1, learning_rate=1e-2
+    )
     trainer = opponent_model.ModelTrainer(ToyTraining(), blueprint, settings)
     for _ in range(150):
         loss, blind = trainer.update()

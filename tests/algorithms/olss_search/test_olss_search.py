@@ -87,7 +87,9 @@ def test_exact_values_by_hand():
     against_r = [0.25 * 10 + 0.75 * (own - 2 + 2 / 3) for own in (0, 1)]
     against_zero = [0.25 * 10 + 0.75 * (own + 2 / 3) for own in (0, 1)]
     np.testing.assert_allclose(found, [against_r, against_zero])
-    literal = exact_values(CoinGame(), Half(), [RandomModel()], dataclasses.replace(LITERAL, steps=2))
+    literal = exact_values(
+        CoinGame(), Half(), [RandomModel()], dataclasses.replace(LITERAL, steps=2)
+    )
     np.testing.assert_allclose(literal, [[-1.0, 0.0]])
 
 
@@ -122,7 +124,11 @@ def test_the_better_move_is_found_against_the_prior():
 
 def test_a_game_that_ends_is_worth_nothing_more():
     report = search(
-        CoinGame(rounds=0), Half(), [RandomModel()], Settings(simulations=10), np.random.default_rng(0)
+        CoinGame(rounds=0),
+        Half(),
+        [RandomModel()],
+        Settings(simulations=10),
+        np.random.default_rng(0),
     )
     assert np.nansum(np.abs(report.values)) == 0
 
@@ -163,7 +169,9 @@ def test_moves_chosen_for_a_batch_count_as_visited_at_once():
 
 def test_equal_seeds_give_equal_reports():
     reports = [
-        search(CoinGame(), Half(), [RandomModel()], Settings(simulations=300), np.random.default_rng(s))
+        search(
+            CoinGame(), Half(), [RandomModel()], Settings(simulations=300), np.random.default_rng(s)
+        )
         for s in (3, 3, 4)
     ]
     np.testing.assert_array_equal(reports[0].values, reports[1].values)

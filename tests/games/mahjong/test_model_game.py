@@ -111,9 +111,7 @@ def test_rounds_of_the_model_game_keep_count_of_tiles():
     np.testing.assert_array_equal(rows[:, layout.END], wall - 2)
     first = layout.HAND + 16 * game.player
     hand = rows[0, first : first + 16]
-    np.testing.assert_array_equal(
-        game.views(rows)[1][0, actions.DISCARD : actions.PONG], hand > 0
-    )
+    np.testing.assert_array_equal(game.views(rows)[1][0, actions.DISCARD : actions.PONG], hand > 0)
 
 
 def test_an_own_win_is_worth_its_points():
