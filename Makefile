@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo play test test-slow lint bench clean
 
 $(VENV)/.installed: setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -14,6 +14,9 @@ $(VENV)/.installed: setup.py pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/python -m klss_spiel.run.demo
 	$(BIN)/python -m klss_spiel.run.klss_tables --preset=zs21_table1_small
+
+play: $(VENV)/.installed
+	$(BIN)/python -m klss_spiel.run.web --open
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -m "not slow" -n 2
