@@ -81,6 +81,38 @@ def _zeros(positions: Positions) -> FloatArray:
 zero_evaluator: Final = Evaluator("zero", _zeros)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Rollouts:
+    """What `rollout_evaluator` does; a value, so that it compares and pickles."""
+
+    rollouts: int
+    seed: int
+    scale: float | None
+
+    def __call__(self, positions: Positions) -> FloatArray:
+        values = np.empty(len(positions))
+        for i, state in enumerate(positions):
+            game = state.get_game()
+            largest = self.scale or largest_payoff(game)
+            rng = np.random.default_rng([self.seed, *(a % 2**32 for a in state.history())])
+            total = sum(_play_out(state.clone(), rng) for _ in range(self.rollouts))
+            values[i] = np.clip((total / self.rollouts - payoff_offset(game)) / largest, -1.0, 1.0)
+        return values
+
+
+def _play_out(state: Any, rng: np.random.Generator) -> float:
+    """Player 0's payoff after random play from a state, which is spent."""
+    while not state.is_terminal():
+        if state.is_chance_node():
+            actions, weights = zip(*state.chance_outcomes(), strict=True)
+            action = actions[rng.choice(len(actions), p=np.array(weights))]
+        else:
+            legal = state.legal_actions()
+            action = legal[rng.integers(len(legal))]
+        state.apply_action(action)
+    return float(state.returns()[0])
+
+
 def rollout_evaluator(rollouts: int = 1, seed: int = 0, scale: float | None = None) -> Evaluator:
     """Mean payoff of playing OpenSpiel states to the end at random.
 
@@ -90,29 +122,7 @@ def rollout_evaluator(rollouts: int = 1, seed: int = 0, scale: float | None = No
         was evaluated before.
       scale: largest payoff; the game's own largest utility unless given.
     """
-
-    def evaluate(positions: Positions) -> FloatArray:
-        values = np.empty(len(positions))
-        for i, state in enumerate(positions):
-            game = state.get_game()
-            largest = scale or largest_payoff(game)
-            rng = np.random.default_rng([seed, *(a % 2**32 for a in state.history())])
-            total = 0.0
-            for _ in range(rollouts):
-                playout = state.clone()
-                while not playout.is_terminal():
-                    if playout.is_chance_node():
-                        actions, weights = zip(*playout.chance_outcomes(), strict=True)
-                        action = actions[rng.choice(len(actions), p=np.array(weights))]
-                    else:
-                        legal = playout.legal_actions()
-                        action = legal[rng.integers(len(legal))]
-                    playout.apply_action(action)
-                total += playout.returns()[0]
-            values[i] = np.clip((total / rollouts - payoff_offset(game)) / largest, -1.0, 1.0)
-        return values
-
-    return Evaluator("rollout", evaluate, STATES)
+    return Evaluator("rollout", _Rollouts(rollouts, seed, scale), STATES)
 
 
 def exact_evaluator(game: Any, max_nodes: int = 1_000_000) -> Evaluator:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import html
 from collections.abc import Iterator
 
 import numpy as np
@@ -139,6 +140,19 @@ class GameTree:
             f"<GameTree {self.name}: {self.num_nodes} nodes, {self.num_decision_infosets} decision "
             f"infosets, depth {self.max_depth}>"
         )
+
+    def _repr_html_(self) -> str:
+        """The sizes of the game as a table, for notebooks."""
+        rows = [
+            ("nodes", self.num_nodes),
+            ("terminal nodes", len(self.terminals)),
+            ("depth", self.max_depth),
+        ]
+        for p in PLAYERS:
+            rows.append((f"decision infosets of player {p}", len(self.infosets[p].decisions)))
+            rows.append((f"sequences of player {p}", self.infosets[p].num_sequences))
+        cells = "".join(f"<tr><th>{what}</th><td>{count:,}</td></tr>" for what, count in rows)
+        return f"<p>GameTree {html.escape(self.name)}</p><table>{cells}</table>"
 
     @property
     def num_nodes(self) -> int:

@@ -46,7 +46,7 @@ class Believer:
         self._lost = not len(positions)
         return positions
 
-    def took(self, action: int) -> None:
+    def remember(self, action: int) -> None:
         """Says which action the player has chosen."""
         self._last = action
 
@@ -103,7 +103,7 @@ class VotingPlayer:
             action = int(legal[self._rng.integers(len(legal))])
         else:
             action = int(legal[self._choose(self._engine(worlds, self._player, told, legal))])
-        self._believer.took(action)
+        self._believer.remember(action)
         return action
 
     def _choose(self, scores: FloatArray) -> int:
@@ -148,7 +148,7 @@ class IsmctsPlayer:
         else:
             self.report = _ANYTHING
             action = int(legal[self._rng.integers(len(legal))])
-        self._believer.took(action)
+        self._believer.remember(action)
         return action
 
     def _draw(self, state: Any, player: int) -> Any:
@@ -159,6 +159,7 @@ class IsmctsPlayer:
 def _searchable(seat: Seat, limit: int) -> SearchGame:
     game = search_game(seat.game)
     if isinstance(game, OpenSpielSearchGame):
+        # Packed positions are many at little cost; histories are not.
         return OpenSpielSearchGame(seat.game, belief_limit=limit, sample_belief=True)
     return game
 

@@ -88,7 +88,7 @@ class InfosetArrays(NamedTuple):
       num_actions: [I] number of actions.
       knowledge: [I] its identifier.
       reach: [I] probability that chance and the opponent play here, last iteration.
-      visits: [I] how often expansion came by while its player explored.
+      visits: [I] how often expansion came by, N(I).
       visited: [I] whether the current iteration of CFR reached it.
       frozen: [I] its strategy is not to be changed by CFR.
     """
@@ -118,7 +118,7 @@ class SequenceArrays(NamedTuple):
       utility: [S] counterfactual value of the last iteration.
       value: [S] expected payoff given that the sequence is played: `utility`
         divided by the infoset's reach, from when that was last positive.
-      picks: [S] how often expansion chose it.
+      picks: [S] how often an exploring player chose it, N(I, a).
       sum: [S] sum of its `value` at the times it was chosen.
       squares: [S] sum of the squares of the same.
       last_absent: [S] last iteration after which its probability was 0.

@@ -11,7 +11,9 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import Decision, SearchPlayer, SearchReport
 from klss_spiel.algorithms.search.settings import OBSCURO, SearchSettings
 from klss_spiel.budget import Budget
+from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import LeafEvaluator, SearchGame
+from klss_spiel.specification import Specification
 
 
 class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
@@ -24,6 +26,10 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
 
     Simultaneous moves: play the turn-based version (`pyspiel.convert_to_turn_based`).
 
+    The probabilities at a decision depend on the seed and on what the player was told;
+    the action is drawn from a stream of the seed and the `game_number`, so that a
+    mixed strategy is mixed over games.
+
     Attributes:
       report: what the last search did; None before the first.
     """
@@ -35,7 +41,9 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         budget: Budget,
         settings: SearchSettings = OBSCURO,
         seed: int = 0,
-        evaluator: LeafEvaluator | None = None,
+        evaluator: LeafEvaluator | str | Specification | None = None,
+        belief_limit: int | None = None,
+        sample_belief: bool | None = None,
     ) -> None:
         """A bot at the start of a game.
 
@@ -46,13 +54,54 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
             twice as much; see `SearchSettings.opening_search`.
           settings: how to search.
           seed: with a budget of nodes or iterations, the same seed and observations
-            give the same actions.
-          evaluator: values of unfinished positions; None for the game's own.
+            give the same probabilities, and with the same `game_number` the same
+            actions.
+          evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
+            None for the game's own.
+          belief_limit: most positions a belief may hold; see `search_game`.
+          sample_belief: past the limit go on with a sample; see `search_game`.
+
+        Raises:
+          TypeError: settings, a budget or an evaluator of another type.
+          ValueError: a game that cannot be searched, or another player.
         """
         pyspiel.Bot.__init__(self)
-        searched = game if isinstance(game, SearchGame) else search_game(game, evaluator)
+        if not isinstance(settings, SearchSettings):
+            raise TypeError(f"expected SearchSettings, got {settings!r}; see parse_settings")
+        if not isinstance(budget, Budget):
+            raise TypeError(f"expected a Budget, got {budget!r}")
+        if isinstance(game, SearchGame):
+            if any(given is not None for given in (evaluator, belief_limit, sample_belief)):
+                raise ValueError(
+                    f"{game.name} is a SearchGame, which has its evaluator and beliefs already; "
+                    "expected none of evaluator, belief_limit and sample_belief"
+                )
+            searched = game
+        else:
+            game = load_game(game) if isinstance(game, str) else game
+            _refuse_simultaneous_moves(game)
+            searched = search_game(game, evaluator, belief_limit, sample_belief)
         self._player = SearchPlayer(searched, player, settings, budget, seed)
         self.report: SearchReport | None = None
+        self.game_number = 0
+
+    @property
+    def game_number(self) -> int:
+        """Which game is being played. Draws depend on this, on the seed and the player.
+
+        `restart` raises it. Whoever sets it starts the draws of that game anew: in a
+        match every game can be repeated by itself.
+        """
+        return self._game_number
+
+    @game_number.setter
+    def game_number(self, number: int) -> None:
+        self._game_number = number
+        self._draws = np.random.default_rng([self._player.seed, self._player.player, number])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Bots pickle and copy with everything they remember."""
+        return _bare_bot, (type(self),), self.__dict__.copy()
 
     @property
     def search_player(self) -> SearchPlayer:
@@ -76,7 +125,7 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         """Actions and probabilities, and the action that is played."""
         decision = self._decide(state)
         told = state.information_state_string(self._player.player)
-        action = decision.sample(np.random.default_rng([self._player.seed, *told.encode()]))
+        action = decision.sample(self._draws)
         self._player.record_action(told, action)
         return _pairs(decision), action
 
@@ -85,9 +134,10 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         return self.step_with_policy(state)[1]
 
     def restart(self) -> None:
-        """Starts a new game."""
+        """Starts the next game."""
         self._player.restart()
         self.report = None
+        self.game_number += 1
 
     def restart_at(self, state: Any) -> None:
         """Starts at a state; what happened before is inferred from the next decision."""
@@ -115,3 +165,21 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
 
 def _pairs(decision: Decision) -> list[tuple[int, float]]:
     return [(a, float(q)) for a, q in zip(decision.actions, decision.probabilities, strict=True)]
+
+
+def _bare_bot(kind: type[SearchBot]) -> SearchBot:
+    """A bot whose attributes are still to be set."""
+    bot = kind.__new__(kind)
+    pyspiel.Bot.__init__(bot)
+    return bot
+
+
+def _refuse_simultaneous_moves(game: Any) -> None:
+    if not isinstance(game, pyspiel.Game):
+        return
+    dynamics = game.get_type().dynamics
+    if dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+        raise ValueError(
+            f"expected a game in which one player moves at a time, got {game}, which is "
+            f"{dynamics}; play pyspiel.convert_to_turn_based(game)"
+        )

@@ -12,13 +12,12 @@ If I has too few nodes, positions are sampled from the belief; the opponent is t
 know everything there, and the alternate value is the evaluation, but no more than the
 player was worth in the last search (C.1).
 
-Decisions where the papers leave it open:
+Own decisions before I are past, even where they lie in the region: where a player moves
+twice in a row and the opponent does not notice, the topmost nodes of J are an earlier
+decision. There the old strategy is played like chance, so that I follows the empty
+sequence everywhere, at kept roots and at sampled ones.
 
-  - A root that the old strategy does not play to is left out, unless that is true of
-    all roots that lead to I: then these alone are kept, with chance's weights.
-  - v*, what the player was worth, is the mean over the old roots under the opponent's
-    last choice at node 0 (ZS21: the value at I); infinite before the first search.
-  - In the frozen region of KLSS no leaf is expanded: the papers fold it into constants.
+This and other decisions that the papers leave open are in docs/deviations.md.
 """
 
 from __future__ import annotations
@@ -38,7 +37,11 @@ from klss_spiel.algorithms.search.settings import AlternateValue, CarryOver, Sea
 from klss_spiel.algorithms.search.tree import SearchTree
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
 from klss_spiel.search_game import Belief, Knowledge, Positions, RootPositions, SearchGame
-from klss_spiel.tree import PLAYERS
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
+
+
+class NoFittingPosition(ValueError):
+    """Neither the old tree nor the belief has a position to start from."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,6 +55,8 @@ class KeptRoots:
         nodes that lead to I sum to 1 (D of ZS21's algorithm 12, line 16), else all do.
       alternate: [m] alternate values, as the searching player's payoffs.
       reach: [m] probability that the opponent plays to the root infoset.
+      past: [I] own infosets that the player has been through on the way to I.
+      behaviors: for each player, [S] the strategies to go on with.
     """
 
     node: LongArray
@@ -59,6 +64,8 @@ class KeptRoots:
     probability: FloatArray
     alternate: FloatArray
     reach: FloatArray
+    past: BoolArray
+    behaviors: tuple[FloatArray, FloatArray]
 
 
 def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
@@ -88,6 +95,18 @@ def own_nodes(tree: SearchTree, identifiers: Knowledge) -> BoolArray:
     return own
 
 
+def past_infosets(tree: SearchTree, own: BoolArray) -> BoolArray:
+    """[I] the searching player's infosets that he has been through at the marked nodes ([N])."""
+    infosets, sequences = tree.infosets[tree.player], tree.sequences[tree.player]
+    past = np.zeros(tree.num_infosets[tree.player], dtype=np.bool_)
+    for sequence in np.unique(tree.nodes.sequence[np.flatnonzero(own), tree.player]).tolist():
+        while sequence != EMPTY_SEQUENCE:
+            infoset = int(sequences.infoset[sequence])
+            past[infoset] = True
+            sequence = int(infosets.parent_sequence[infoset])
+    return past
+
+
 def kept_roots(search: Search, own: BoolArray, carry_over: CarryOver) -> KeptRoots:
     """The root infosets of the region of the marked nodes ([N]) of a searched tree."""
     tree = search.tree
@@ -95,50 +114,130 @@ def kept_roots(search: Search, own: BoolArray, carry_over: CarryOver) -> KeptRoo
     nodes = tree.nodes
     inside = region(tree, own, carry_over.order)
     top = kernels.topmost(nodes.parent, inside, tree.num_nodes)
+    top = _without_late_roots(tree, top)
     chosen = np.flatnonzero(top == np.arange(tree.num_nodes))
+    past = past_infosets(tree, own)
 
-    behavior = search.behavior(player)
-    plan = tree.treeplex(player).realization_plan(behavior)
-    weight = nodes.weight[chosen] * plan[nodes.sequence[chosen, player]]
-    holds_own = np.isin(chosen, top[own])
-    if not np.any(weight[holds_own] > 0.0):
+    own_behavior = search.behavior(player)
+    plan = tree.treeplex(player).realization_plan(own_behavior)
+    marked = np.flatnonzero(own & (top >= 0))
+    own_weight = nodes.weight[marked] * plan[nodes.sequence[marked, player]]
+    holds_own = np.isin(chosen, top[marked])
+    if np.any(own_weight > 0.0):
+        plan = _plan_to_region(tree, top, past, own_behavior)
+        weight = nodes.weight[chosen] * plan[nodes.sequence[chosen, player]]
+        planned = True
+    else:
+        planned = False
         # The old strategy would not be here; that the player is shows he went otherwise.
+        own_behavior = _as_played(tree, past, own, own_behavior)
+        own_weight = nodes.weight[marked]
         weight = np.where(holds_own, nodes.weight[chosen], 0.0)
     used = weight > 0.0
-    chosen, weight, holds_own = chosen[used], weight[used], holds_own[used]
+    chosen, weight = chosen[used], weight[used]
     _, group = np.unique(nodes.knowledge[chosen, opponent], return_inverse=True)
     by_group = np.argsort(group, kind="stable")
     chosen, weight, group = chosen[by_group], weight[by_group], group[by_group]
-    counted = weight * holds_own[by_group] if carry_over.frozen else weight
-    probability = weight / np.bincount(group, weights=counted)[group]
+    m = int(group.max()) + 1
+    reach = np.bincount(group, weights=weight, minlength=m)
+    if carry_over.frozen:
+        group_of = np.zeros(tree.num_nodes, dtype=np.int64)
+        group_of[chosen] = group
+        divisor = np.bincount(group_of[top[marked]], weights=own_weight, minlength=m)
+    else:
+        divisor = reach
+    probability = weight / divisor[group]
 
-    values, gifts = _old_values(search)
+    behaviors = [own_behavior, own_behavior]
+    behaviors[opponent] = search.behavior(opponent)
+    values, gifts = _old_values(search, (behaviors[0], behaviors[1]), planned)
     sign = 1.0 if player == 0 else -1.0
-    m = int(group.max()) + 1 if len(group) else 0
     alternate = np.bincount(group, weights=sign * values[chosen] * probability, minlength=m)
     _, first = np.unique(group, return_index=True)
     sequence = nodes.sequence[chosen[first], opponent]
     if search.settings.gifts:
-        alternate = alternate - gifts[sequence]
-    their_plan = tree.treeplex(opponent).realization_plan(search.behavior(opponent))
+        alternate = alternate - gifts[sequence] * reach / divisor
+    their_plan = tree.treeplex(opponent).realization_plan(behaviors[opponent])
     return KeptRoots(
         node=chosen,
         group=group.astype(np.int64),
         probability=probability,
         alternate=alternate.astype(np.float64),
         reach=their_plan[sequence],
+        past=past,
+        behaviors=(behaviors[0], behaviors[1]),
     )
+
+
+def _without_late_roots(tree: SearchTree, top: LongArray) -> LongArray:
+    """`top` ([N]) without roots whose opponent infoset lies below that of another root.
+
+    That happens only where the opponent does not notice how much time has passed.
+    """
+    nodes, opponent = tree.nodes, tree.opponent
+    roots = np.flatnonzero(top == np.arange(tree.num_nodes))
+    at_roots = set(nodes.knowledge[roots, opponent].tolist())
+    late = set()
+    _, first = np.unique(nodes.knowledge[roots, opponent], return_index=True)
+    for root in roots[first].tolist():
+        here = int(nodes.knowledge[root, opponent])
+        above = int(nodes.parent[root])
+        while above > tree.num_roots:
+            passed = int(nodes.knowledge[above, opponent])
+            if passed != here and passed in at_roots:
+                late.add(here)
+                break
+            above = int(nodes.parent[above])
+    if not late:
+        return top
+    gone = np.isin(nodes.knowledge[roots, opponent], np.array(sorted(late), dtype=np.uint64))
+    return np.where(np.isin(top, roots[gone]), -1, top)
+
+
+def _plan_to_region(
+    tree: SearchTree, top: LongArray, past: BoolArray, behavior: FloatArray
+) -> FloatArray:
+    """[S] own probability of each sequence, without choices that remain free below `top`."""
+    nodes, player = tree.nodes, tree.player
+    movers = np.flatnonzero(
+        (top >= 0)
+        & (nodes.player[: tree.num_nodes] == player)
+        & (nodes.first_child[: tree.num_nodes] >= 0)
+    )
+    free = np.zeros(tree.num_infosets[player], dtype=np.bool_)
+    free[nodes.infoset[movers]] = True
+    free &= ~past
+    owned = np.arange(1, tree.num_sequences[player])
+    fixed = behavior.copy()
+    fixed[owned[free[tree.sequences[player].infoset[owned]]]] = 1.0
+    return tree.treeplex(player).realization_plan(fixed)
+
+
+def _as_played(
+    tree: SearchTree, past: BoolArray, own: BoolArray, planned: FloatArray
+) -> FloatArray:
+    """[S] what was `planned`, but at past infosets what leads to the marked nodes ([N])."""
+    player = tree.player
+    infosets, sequences = tree.infosets[player], tree.sequences[player]
+    behavior = planned.copy()
+    owned = np.arange(1, tree.num_sequences[player])
+    behavior[owned[past[sequences.infoset[owned]]]] = 0.0
+    for last in np.unique(tree.nodes.sequence[np.flatnonzero(own), player]).tolist():
+        sequence = last
+        while sequence != EMPTY_SEQUENCE:
+            behavior[sequence] = 1.0
+            sequence = int(infosets.parent_sequence[sequences.infoset[sequence]])
+    return behavior
 
 
 def expected_value(search: Search) -> float:
     """What the searching player expects: v* of Obscuro, between -1 and 1."""
     tree = search.tree
-    values = search_equilibrium.node_values(tree, search.behaviors)
     chosen = search.behavior(tree.opponent)[1 : 1 + tree.num_roots]
     if chosen.sum() <= 0.0:
         chosen = search.root.prior
     sign = 1.0 if tree.player == 0 else -1.0
-    return float(sign * (chosen @ values[1 : 1 + tree.num_roots]) / chosen.sum())
+    return float(sign * (chosen @ search.node_values[1 : 1 + tree.num_roots]) / chosen.sum())
 
 
 def expected_value_at(search: Search, nodes: BoolArray) -> float:
@@ -147,17 +246,15 @@ def expected_value_at(search: Search, nodes: BoolArray) -> float:
     The estimate of ZS21's Algorithm 15, line 13.
     """
     tree = search.tree
-    behaviors = search.behaviors
-    values = search_equilibrium.node_values(tree, behaviors)
     chosen = np.flatnonzero(nodes)
     weight = tree.nodes.weight[chosen].copy()
     for p in PLAYERS:
-        plan = tree.treeplex(p).realization_plan(behaviors[p])
+        plan = tree.treeplex(p).realization_plan(search.behavior(p))
         weight *= plan[tree.nodes.sequence[chosen, p]]
     if weight.sum() <= 0.0:
         return math.inf
     sign = 1.0 if tree.player == 0 else -1.0
-    return float(sign * (weight @ values[chosen]) / weight.sum())
+    return float(sign * (weight @ search.node_values[chosen]) / weight.sum())
 
 
 def next_search(
@@ -184,7 +281,7 @@ def next_search(
       The search, and the identifier of the player's infoset in it.
 
     Raises:
-      ValueError: neither the old tree nor the belief has a fitting position.
+      NoFittingPosition: neither the old tree nor the belief has one.
     """
     identifiers = game.infosets(player, information_state)
     own_id = int(identifiers[0])
@@ -202,7 +299,7 @@ def next_search(
     rng = np.random.default_rng([seed, len(present)])
     sampled = _sample(game, belief.positions, present, settings.min_infoset_size, rng)
     if kept is None and not len(sampled):
-        raise ValueError(f"no position of {game.name} fits {information_state!r}")
+        raise NoFittingPosition(f"no position of {game.name} fits {information_state!r}")
 
     evaluator = CheckedEvaluator(game)
     evaluation = evaluator.values(sampled)
@@ -226,7 +323,7 @@ def next_search(
     roots = Roots(positions, probabilities, alternate, prior_of(reach, settings.optimistic_prior))
     tree, root = tree_of_roots(player, roots, values)
     if kept is not None and old is not None:
-        graft(tree, old.tree, old.behaviors, kept.node, kept.group)
+        graft(tree, old.tree, kept.behaviors, kept.node, kept.group, kept.past)
         if settings.carry_over.frozen:
             freeze(tree, own_id)
     return Search(game, settings, tree, root, seed, evaluator), own_id
@@ -264,19 +361,30 @@ def _join(tree: SearchTree, kept: KeptRoots, informed: RootPositions) -> RootPos
     )
 
 
-def _old_values(search: Search) -> tuple[FloatArray, FloatArray]:
+def _old_values(
+    search: Search, played: tuple[FloatArray, FloatArray], planned: bool
+) -> tuple[FloatArray, FloatArray]:
     """[N] player 0's value of each old node, [S of the opponent] gifts on the way there.
 
     Obscuro, C.2: expected values under both players' strategies, and the gift estimate
     of counterfactual values, or the same for an opponent who plays a best response.
+
+    Args:
+      search: the old search.
+      played: for each player, [S] behaviour.
+      planned: whether these are the strategies of the search.
     """
     tree, opponent = search.tree, search.tree.opponent
-    behaviors = [search.behavior(0), search.behavior(1)]
+    behaviors = list(played)
     if search.settings.alternate == AlternateValue.BEST_RESPONSE:
         behaviors[opponent] = search_equilibrium.best_response_behavior(
             tree, opponent, behaviors[tree.player], behaviors[opponent]
         )
-    values = search_equilibrium.node_values(tree, (behaviors[0], behaviors[1]))
+        planned = False
+    if planned:
+        values = search.node_values
+    else:
+        values = search_equilibrium.node_values(tree, (behaviors[0], behaviors[1]))
     utility = search_equilibrium.policy_values(tree, opponent, (behaviors[0], behaviors[1]))
     gifts: FloatArray = kernels.gifts(tree.players[opponent], utility, behaviors[opponent])
     return values, gifts

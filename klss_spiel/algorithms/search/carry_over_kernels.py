@@ -26,6 +26,16 @@ def topmost(parent: Any, marked: Any, num_nodes: int) -> Any:
 
 
 @kernel
+def products_below(parent: Any, top: Any, factor: Any, num_nodes: int) -> Any:
+    """[N] product of the factors ([N]) of the edges from a node's `top` ([N]) down to it."""
+    product = np.ones(num_nodes)
+    for n in range(num_nodes):
+        if top[n] >= 0 and top[n] != n:
+            product[n] = product[parent[n]] * factor[n]
+    return product
+
+
+@kernel
 def gifts(player: Any, utility: Any, strategy: Any) -> Any:
     """[S] what a player has given away on the way to each sequence (Obscuro, C.2).
 

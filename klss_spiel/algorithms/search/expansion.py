@@ -17,11 +17,7 @@ the rule looks at their supports.
 sigma is the empirical standard deviation of the values u(I, a) had when a was chosen,
 with one prior sample of -1 and one of 1.
 
-Deviations from the words of C.4. It calls sigma a variance; the standard deviation
-explores more and got to a lower exploitability in both games tried, liar's dice and Leduc (Leduc,
-100,000 nodes: 0.09 against 0.23). It samples u(I, a) whenever I is visited; then the
-spreads of all actions vanish together, the bounds with them, and an action that looks
-bad at first is never looked at again, against Theorem 1.
+Where this deviates from the words of C.4, and why, is in docs/deviations.md.
 """
 
 from __future__ import annotations

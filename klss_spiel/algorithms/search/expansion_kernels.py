@@ -99,6 +99,7 @@ def _choose(
     first = infosets.first_sequence[infoset]
     count = infosets.num_actions[infoset]
     strategy = sequences.strategy[first : first + count]
+    infosets.visits[infoset] += 1.0  # N(I) counts every visit, whoever explores
     if not explores:
         return _sample(strategy, state)
     if _random(state) < 0.5:
@@ -117,7 +118,6 @@ def _choose(
                 left -= 1
     else:
         pick = _upper_confidence(infosets, sequences, infoset, constant)
-    infosets.visits[infoset] += 1.0
     picked = first + pick
     value = sequences.value[picked]
     sequences.picks[picked] += 1.0

@@ -10,8 +10,8 @@ from klss_spiel.algorithms.search import carry_over_kernels
 from klss_spiel.algorithms.search import cfr_kernels as search_kernels
 from klss_spiel.algorithms.search.arrays import grown
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
-from klss_spiel.arrays import FloatArray, IntArray, LongArray
-from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, TERMINAL
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray, LongArray
+from klss_spiel.tree import CHANCE, EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, TERMINAL
 
 # What an infoset's sequences keep; averages and bonuses belong to one search only.
 _KEPT_COLUMNS = ("action", "regret", "instant", "value", "picks", "sum", "squares")
@@ -20,7 +20,12 @@ Behaviors = tuple[FloatArray, FloatArray]
 
 
 def graft(
-    tree: SearchTree, source: SearchTree, behaviors: Behaviors, roots: LongArray, group: LongArray
+    tree: SearchTree,
+    source: SearchTree,
+    behaviors: Behaviors,
+    roots: LongArray,
+    group: LongArray,
+    past: BoolArray,
 ) -> None:
     """Copies everything below some nodes of an old tree, with regrets.
 
@@ -30,6 +35,8 @@ def graft(
       behaviors: for each player, [S] the strategies to go on with.
       roots: [r] nodes of the old tree, none below another.
       group: [r] the root infoset of the new tree each belongs to.
+      past: [I] the searching player's infosets in the old tree at which he has decided
+        already; in the new one chance plays his behaviour there.
     """
     m = tree.num_roots
     marked = np.zeros(source.num_nodes, dtype=np.bool_)
@@ -44,8 +51,11 @@ def graft(
     # Old rows and new rows of the same nodes, parents before children.
     rows = np.concatenate([roots, below])
     root_of = rank[top[rows]]
+    is_past = _at_past_infosets(source, past)
+    factor = _past_factors(source, is_past, behaviors[tree.player])
 
-    sequence_maps = _copy_infosets(tree, source, behaviors, rows, group[root_of])
+    free = ~is_past[rows]
+    sequence_maps = _copy_infosets(tree, source, behaviors, rows[free], group[root_of[free]])
     tree.add_nodes(len(below))
     nodes, before = tree.nodes, source.nodes
     new = number[rows]
@@ -53,10 +63,13 @@ def graft(
     lower_root = root_of[len(roots) :]
     nodes.parent[lower] = number[before.parent[old_lower]]
     scale = nodes.weight[new[: len(roots)]] / before.weight[roots]
-    nodes.weight[lower] = before.weight[old_lower] * scale[lower_root]
+    product = carry_over_kernels.products_below(before.parent, top, factor, source.num_nodes)
+    nodes.weight[lower] = before.weight[old_lower] * scale[lower_root] * product[old_lower]
     nodes.depth[lower] = before.depth[old_lower] - before.depth[roots][lower_root]
-    for name in ("action", "player", "chance", "knowledge"):
+    for name in ("action", "player", "knowledge"):
         getattr(nodes, name)[lower] = getattr(before, name)[old_lower]
+    nodes.chance[lower] = before.chance[old_lower] * factor[old_lower]
+    nodes.player[new[is_past[rows]]] = CHANCE
     for name in ("num_children", "value", "evaluation", "forcing"):
         getattr(nodes, name)[new] = getattr(before, name)[rows]
     tree.positions[lower] = source.positions[old_lower]
@@ -68,13 +81,50 @@ def graft(
     for p in PLAYERS:
         mapped = sequence_maps[p].sequence[before.sequence[rows, p]]
         nodes.sequence[new, p] = np.where(mapped == EMPTY_SEQUENCE, tops[p], mapped)
-        movers = expanded & (before.player[rows] == p)
+        movers = expanded & (before.player[rows] == p) & free
         nodes.infoset[new[movers]] = sequence_maps[p].infoset[before.infoset[rows[movers]]]
     _copy_families(tree, source, number, top)
+    tree.past_strategies.update(_past_strategies(source, past, behaviors[tree.player]))
     unfinished = nodes.player[: tree.num_nodes] != TERMINAL
-    tree.num_leaves = int(np.sum(unfinished & (nodes.first_child[: tree.num_nodes] < 0)))
+    unfinished &= nodes.first_child[: tree.num_nodes] == UNEXPANDED
+    # What the player would have done otherwise is of no interest any more.
+    nodes.first_child[np.flatnonzero(unfinished & (nodes.weight[: tree.num_nodes] == 0.0))] = (
+        PENDING
+    )
+    tree.num_leaves = int(np.sum(unfinished & (nodes.weight[: tree.num_nodes] > 0.0)))
     for rows_of_player in tree.players:
         search_kernels.plan_from_strategy(rows_of_player)
+
+
+def _at_past_infosets(source: SearchTree, past: BoolArray) -> BoolArray:
+    """[N] whether a node is expanded and a past decision of the searching player."""
+    nodes, count = source.nodes, source.num_nodes
+    at_past: BoolArray = (nodes.player[:count] == source.player) & (nodes.first_child[:count] >= 0)
+    movers = np.flatnonzero(at_past)
+    at_past[movers] = past[nodes.infoset[movers]]
+    return at_past
+
+
+def _past_factors(source: SearchTree, is_past: BoolArray, behavior: FloatArray) -> FloatArray:
+    """[N] probability of the edge to each node if it is a past decision's, else 1."""
+    factor = np.ones(source.num_nodes)
+    parent = source.nodes.parent[: source.num_nodes]
+    children = np.flatnonzero((parent >= 0) & is_past[parent])
+    factor[children] = behavior[source.nodes.sequence[children, source.player]]
+    return factor
+
+
+def _past_strategies(
+    source: SearchTree, past: BoolArray, behavior: FloatArray
+) -> dict[int, FloatArray]:
+    """What was played at past infosets, by their identifiers."""
+    infosets = source.infosets[source.player]
+    strategies = dict(source.past_strategies)
+    for infoset in np.flatnonzero(past).tolist():
+        first = int(infosets.first_sequence[infoset])
+        own = behavior[first : first + int(infosets.num_actions[infoset])]
+        strategies[int(infosets.knowledge[infoset])] = own.copy()
+    return strategies
 
 
 class _Numbers:
@@ -152,7 +202,7 @@ def _copy_families(tree: SearchTree, source: SearchTree, number: LongArray, top:
     new = slice(start, tree.num_families)
     node = number[before.node[kept]]
     families.node[new] = node
-    families.player[new] = before.player[kept]
+    families.player[new] = tree.nodes.player[node]
     families.first_child[new] = tree.nodes.first_child[node]
     families.num_children[new] = before.num_children[kept]
     families.infoset[new] = tree.nodes.infoset[node]
@@ -163,7 +213,7 @@ def _copy_families(tree: SearchTree, source: SearchTree, number: LongArray, top:
 def freeze(tree: SearchTree, own_id: int) -> None:
     """Fixes the searching player's strategy at infosets that do not descend from his own.
 
-    Leaves below roots outside the own infoset are taken out of the tree's growth.
+    Leaves that are not below the own infoset are taken out of the tree's growth.
 
     Args:
       tree: a tree that has just been grafted.
@@ -179,11 +229,10 @@ def freeze(tree: SearchTree, own_id: int) -> None:
         free[i] = i == own or follows
     infosets.frozen[: len(free)] = ~free
     nodes, count = tree.nodes, tree.num_nodes
-    outside = np.zeros(count, dtype=np.bool_)
-    roots = np.flatnonzero(nodes.depth[:count] == 0)
-    outside[roots] = nodes.knowledge[roots, player] != np.uint64(own_id)
-    top = carry_over_kernels.topmost(nodes.parent, outside, count)
-    closed = (top >= 0) & (nodes.first_child[:count] == UNEXPANDED)
+    at_own = nodes.knowledge[:count, player] == np.uint64(own_id)
+    at_own &= nodes.player[:count] == player
+    top = carry_over_kernels.topmost(nodes.parent, at_own, count)
+    closed = (top < 0) & (nodes.first_child[:count] == UNEXPANDED)
     closed &= nodes.player[:count] != TERMINAL
     nodes.first_child[np.flatnonzero(closed)] = PENDING
     tree.num_leaves -= int(np.sum(closed))

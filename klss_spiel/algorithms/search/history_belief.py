@@ -22,6 +22,10 @@ import numpy as np
 from klss_spiel.search_game import Positions
 from klss_spiel.tree import TERMINAL
 
+# A sample is content after following so many states for each that it may hold: where
+# the opponent can try and try again, all ways to go on would never be through.
+_FOLLOWED_PER_HISTORY = 5
+
 
 class HistoryBelief:
     """The infoset of a player, as states. Mutable.
@@ -87,6 +91,8 @@ class HistoryBelief:
             if fitting:
                 self._states = fitting
                 return
+            if not self.complete:
+                break  # what fits was left out of the sample
             states = [state.child(a) for state in decisions for a in state.legal_actions()]
             if not states:
                 break
@@ -108,7 +114,13 @@ class HistoryBelief:
         """The states at which the player moves next, following everybody else's moves."""
         decisions = []
         waiting = list(states)
-        while waiting:
+        followed, sampling = 0, False
+        while waiting and followed < _FOLLOWED_PER_HISTORY * self._limit:
+            if sampling:
+                # In no order, so that what is left out when time is up is nothing special.
+                followed += 1
+                chosen = int(self._rng.integers(len(waiting)))
+                waiting[chosen], waiting[-1] = waiting[-1], waiting[chosen]
             state = waiting.pop()
             mover = int(state.current_player())
             if mover == TERMINAL:
@@ -121,9 +133,10 @@ class HistoryBelief:
                 if not self._sample:
                     raise ValueError(
                         f"more than {self._limit} histories of {self._game} fit what player "
-                        f"{self.player} was told; raise belief_limit or allow samples"
+                        f"{self.player} was told; raise belief_limit or set sample_belief (of "
+                        "SearchBot or search_game)"
                     )
-                self.complete = False
+                self.complete, sampling = False, True
                 waiting = self._thin(waiting)
                 decisions = self._thin(decisions)
         return decisions

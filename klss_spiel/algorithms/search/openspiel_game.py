@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,7 +37,10 @@ from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL
 
 
 def search_game(
-    game: Any, evaluator: LeafEvaluator | str | Specification | None = None
+    game: Any,
+    evaluator: LeafEvaluator | str | Specification | None = None,
+    belief_limit: int | None = None,
+    sample_belief: bool | None = None,
 ) -> SearchGame:
     """The fastest `SearchGame` of an OpenSpiel game.
 
@@ -43,28 +48,46 @@ def search_game(
       game: a `pyspiel.Game` or a game string.
       evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
         None for the game's own, which is zero unless the game brings a better one.
+      belief_limit: most positions a belief may hold; None for the default.
+      sample_belief: past the limit go on with a sample instead of raising an error; None
+        for the default: games searched through their states raise it.
+
+    Raises:
+      TypeError: an evaluator that cannot be called.
+      ValueError: a game that cannot be searched, or not with these beliefs.
     """
     if isinstance(game, str):
         game = load_game(game)
     if isinstance(evaluator, str | Specification):
         evaluator = make_evaluator(game, evaluator)
+    if evaluator is not None and not callable(evaluator):
+        raise TypeError(f"expected an evaluator that can be called, got {evaluator!r}")
+    beliefs: dict[str, Any] = {"belief_limit": belief_limit, "sample_belief": sample_belief}
+    beliefs = {name: value for name, value in beliefs.items() if value is not None}
     through_states = isinstance(evaluator, Evaluator) and evaluator.positions == STATES
-    own_search_game = None if through_states else getattr(game, "search_game", None)
-    searched = None if own_search_game is None else own_search_game(evaluator)
-    if searched is not None:
-        if not isinstance(searched, SearchGame):
-            raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
-        return searched
-    return OpenSpielSearchGame(game, evaluator or zero_evaluator)
+    searched = None
+    if not through_states and hasattr(game, "search_game"):
+        searched = game.search_game(evaluator)
+    if searched is None:
+        return OpenSpielSearchGame(game, evaluator or zero_evaluator, **beliefs)
+    if not isinstance(searched, SearchGame):
+        raise ValueError(f"expected {game}.search_game() to be a SearchGame, got {searched!r}")
+    if beliefs:
+        unknown = sorted(set(beliefs) - set(inspect.signature(game.search_game).parameters))
+        if unknown:
+            raise ValueError(f"{game} keeps beliefs of its own kind, which take no {unknown}")
+        searched = game.search_game(evaluator, **beliefs)
+    return cast(SearchGame, searched)
 
 
 class OpenSpielSearchGame:
     """Any OpenSpiel game of two players, through its state interface.
 
-    Knowledge is interned: what a player knew before, the own action if one was
-    taken, whether it is the player's turn, and the information state string. A
-    player who neither moved nor moves and is told nothing new stays in the infoset.
-    Mutable: the table of what was seen grows.
+    Knowledge is a 64-bit hash of what a player knew before, the own action if one was
+    taken, whether it is the player's turn, and the information state string; so it
+    does not depend on what was looked at earlier. A player who neither moved nor moves
+    and is told nothing new stays in the infoset. Mutable: the table of what was seen
+    grows.
     """
 
     def __init__(
@@ -91,9 +114,8 @@ class OpenSpielSearchGame:
         self._sample_belief = sample_belief
         self.utility_offset = payoff_offset(self.game)
         self.utility_scale = largest_payoff(self.game)
-        self._intern: dict[Hashable, int] = {}
-        self._told: list[str] = []
-        self._decisions: tuple[dict[str, list[int]], dict[str, list[int]]] = ({}, {})
+        self._told: dict[int, str] = {}
+        self._decisions: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
 
     @property
     def name(self) -> str:
@@ -158,10 +180,10 @@ class OpenSpielSearchGame:
 
     def infosets(self, player: int, information_state: str) -> Knowledge:
         """Identifiers of the decision infosets with this information state string."""
-        found = self._decisions[player].get(information_state)
-        if found is None:
-            found = [self._identify(player, None, NO_ACTION, True, information_state)]
-        return np.array(found, dtype=np.uint64)
+        # The one that does not depend on what was looked at before comes first.
+        own = self._identify(player, None, NO_ACTION, True, information_state)
+        others = self._decisions[player][information_state] - {own}
+        return np.array([own, *sorted(others)], dtype=np.uint64)
 
     def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
         """[2, n] knowledge at states of which the opponent knows the whole history."""
@@ -171,8 +193,7 @@ class OpenSpielSearchGame:
         for i, state in enumerate(positions):
             told = state.information_state_string(opponent)
             # A key that no chain of observations can produce: the history itself.
-            key = ("informed", opponent, tuple(state.history()))
-            known[opponent, i] = self._add(opponent, key, False, told)
+            known[opponent, i] = self._note(opponent, ("informed", state.history()), False, told)
         return known
 
     def keys(self, positions: Positions) -> Sequence[Hashable]:
@@ -196,17 +217,17 @@ class OpenSpielSearchGame:
         return self._identify(p, before, action if moved else NO_ACTION, moves, told)
 
     def _identify(self, p: int, before: int | None, action: int, moves: bool, told: str) -> int:
-        return self._add(p, (p, before, action, moves, told), moves, told)
+        return self._note(p, (before, action, moves, told), moves, told)
 
-    def _add(self, p: int, key: Hashable, moves: bool, told: str) -> int:
-        number = self._intern.get(key)
-        if number is None:
-            number = len(self._told)
-            self._intern[key] = number
-            self._told.append(told)
+    def _note(self, p: int, content: tuple[object, ...], moves: bool, told: str) -> int:
+        """The identifier of some knowledge of player p."""
+        digest = hashlib.blake2b(repr((p, *content)).encode(), digest_size=8).digest()
+        identifier = int.from_bytes(digest, "little")
+        if identifier not in self._told:
+            self._told[identifier] = told
             if moves:
-                self._decisions[p].setdefault(told, []).append(number)
-        return number
+                self._decisions[p].setdefault(told, set()).add(identifier)
+        return identifier
 
 
 def _array_of(states: list[Any]) -> Positions:

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 
 import numpy as np
 
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
-from klss_spiel.algorithms.search.carry_over import expected_value, next_search
+from klss_spiel.algorithms.search.carry_over import NoFittingPosition, expected_value, next_search
+from klss_spiel.algorithms.search.compilation import CompilationTimer
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
 from klss_spiel.algorithms.search.settings import SearchSettings
@@ -34,7 +37,7 @@ class SearchReport:
     """What a search did for one decision.
 
     Attributes:
-      forced: there was one legal action, and no search.
+      forced: there was one legal action, and no search: the last tree was carried over.
       iterations: of the equilibrium algorithm.
       nodes: size of the tree, root layers included.
       new_nodes: nodes added by this search.
@@ -43,12 +46,15 @@ class SearchReport:
       belief_size: positions that fit what the player knows.
       belief_complete: whether these are all of them.
       roots: root infosets of the opponent.
-      gadget: "none" when there was one root, else "maxmargin" or "resolve".
+      gadget: "none" when there was one root, else "maxmargin" where the strategy is
+        safe, "resolve" where not.
+      margin: least gain over the alternate values, in the game's own payoffs.
       enter: largest probability with which the opponent enters in resolve.
       value: what the player expects, in the game's own payoffs.
       nash_gap: what both players together could gain by deviating on this tree.
       support: number of actions that may be played.
-      seconds: in all.
+      seconds: in all, without `compiling`.
+      compiling: seconds in which loops were compiled or loaded, once per process.
       expanding: share of `seconds` spent choosing leaves and making children.
       evaluating: share spent in the evaluator.
       solving: share spent on the equilibrium.
@@ -65,11 +71,13 @@ class SearchReport:
     belief_complete: bool = True
     roots: int = 0
     gadget: str = NO_GADGET
+    margin: float = 0.0
     enter: float = 0.0
     value: float = 0.0
     nash_gap: float = 0.0
     support: int = 1
     seconds: float = 0.0
+    compiling: float = 0.0
     expanding: float = 0.0
     evaluating: float = 0.0
     solving: float = 0.0
@@ -82,11 +90,12 @@ class SearchReport:
     def __str__(self) -> str:
         if self.forced:
             return "one legal action"
+        compiled = f" and {self.compiling:.1f} s to compile" if self.compiling >= 0.1 else ""
         text = (
             f"value {self.value:+.3f}, gap {self.nash_gap:.4f}, {self.nodes} nodes "
             f"({self.new_nodes} new), depth {self.depth}, {self.iterations} iterations, "
             f"belief {self.belief_size}{'' if self.belief_complete else '+'}, "
-            f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s"
+            f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s{compiled}"
         )
         return f"{text}; {'; '.join(self.degraded)}" if self.degraded else text
 
@@ -195,15 +204,52 @@ class SearchPlayer:
         if not actions:
             raise ValueError("expected at least one legal action, got none")
         if len(actions) == 1:
+            return self._forced_decision(information_state, actions)
+        start = time.perf_counter()
+        compile_loops()
+        loading = time.perf_counter() - start
+        try:
+            with CompilationTimer() as compiling:
+                search, own_id, belief = self._search_at(information_state)
+        except NoFittingPosition:
+            if self._belief is None or self._belief.complete:
+                raise
+            uniform = np.full(len(actions), 1.0 / len(actions))
+            report = SearchReport(
+                belief_complete=False,
+                support=len(actions),
+                degraded=("belief incomplete and empty; playing uniformly",),
+            )
+            return Decision(actions, uniform, report)
+        self._pending = search
+        return self._decision(search, own_id, actions, belief, loading, compiling.seconds)
+
+    def _forced_decision(self, information_state: str, actions: tuple[int, ...]) -> Decision:
+        """Carries the last tree over without searching, so that it stays fresh."""
+        if self._search is None:
             return Decision(actions, np.ones(1), SearchReport(forced=True))
+        belief = self._advance_belief(information_state)
+        self._pending, _ = self._next_search(information_state, belief)
+        tree = self._pending.tree
+        report = SearchReport(
+            forced=True,
+            nodes=tree.num_nodes,
+            roots=tree.num_roots,
+            infosets=sum(tree.num_infosets) - 1,
+            belief_size=len(belief.positions),
+            belief_complete=belief.complete,
+        )
+        return Decision(actions, np.ones(1), report)
+
+    def _search_at(self, information_state: str) -> tuple[Search, int, Belief]:
+        """A finished search, the identifier of the own infoset in it, and the belief."""
         belief = self._advance_belief(information_state)
         search, own_id = self._next_search(information_state, belief)
         if self.settings.information_scale < np.inf:
             weight = len(belief.positions) / self.settings.information_scale
             search.information = Information(own_id, weight)
         search.run(self.budget)
-        self._pending = search
-        return self._decision(search, own_id, actions, belief)
+        return search, own_id, belief
 
     def _advance_belief(self, information_state: str) -> Belief:
         told = [*self._told, information_state]
@@ -240,7 +286,13 @@ class SearchPlayer:
         return self._opening
 
     def _decision(
-        self, search: Search, own_id: int, actions: tuple[int, ...], belief: Belief
+        self,
+        search: Search,
+        own_id: int,
+        actions: tuple[int, ...],
+        belief: Belief,
+        loading: float,
+        compiling: float,
     ) -> Decision:
         tree = search.tree
         degraded = [f"{what} ({n}x)" for what, n in search.effort.faults.items()]
@@ -256,7 +308,8 @@ class SearchPlayer:
             known = tree.sequences[self.player].action[first : first + len(probabilities)]
             _check_actions(known, actions)
         scale, offset = self.game.utility_scale, self.game.utility_offset
-        gap = search_equilibrium.nash_gap(tree, search.root, search.gadget)
+        gadget = search.gadget_in_use
+        gap = search_equilibrium.nash_gap(tree, search.root, gadget)
         effort = search.effort
         report = SearchReport(
             iterations=effort.iterations,
@@ -267,12 +320,14 @@ class SearchPlayer:
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
             roots=tree.num_roots,
-            gadget=gadget_in_use(search),
+            gadget=NO_GADGET if tree.num_roots == 1 else gadget.name.lower(),
+            margin=scale * float(search.margins.min()),
             enter=float(search.root.enter.max()),
             value=scale * expected_value(search) + offset,
             nash_gap=scale * max(gap, 0.0),
             support=int(np.sum(probabilities > 0.0)),
-            seconds=effort.seconds,
+            seconds=max(0.0, effort.seconds - compiling),
+            compiling=loading + compiling,
             expanding=effort.expanding,
             evaluating=effort.evaluating,
             solving=effort.solving,
@@ -281,23 +336,13 @@ class SearchPlayer:
         return Decision(actions, probabilities, report)
 
 
-def gadget_in_use(search: Search) -> str:
-    """Which gadget game the last strategies belong to."""
-    if search.tree.num_roots == 1:
-        return NO_GADGET
-    if search.gadget == RootGadget.BLEND:
-        resolves = bool(np.any(search.root.enter > 0.0))
-        return (RootGadget.RESOLVE if resolves else RootGadget.MAXMARGIN).name.lower()
-    return search.gadget.name.lower()
-
-
 def play_probabilities(search: Search, infoset: int) -> FloatArray:
     """Probabilities to play at an own infoset, purified as the settings say.
 
-    Obscuro, C.8 and Figure 8: the likeliest action always counts; others count if
-    maxmargin is in use, if they were played in every iteration since half the budget
-    was spent, and if they are among the likeliest `max_support`. The mass of all others
-    goes to the likeliest.
+    Obscuro, 3.5, C.8 and Figure 8: the likeliest action always counts; others count if
+    the strategy is safe (`Search.gadget_in_use`), if they were played in every iteration
+    since half the budget was spent, and if they are among the likeliest `max_support`.
+    The mass of all others goes to the likeliest.
     """
     tree, settings, player = search.tree, search.settings, search.tree.player
     first = int(tree.infosets[player].first_sequence[infoset])
@@ -307,7 +352,7 @@ def play_probabilities(search: Search, infoset: int) -> FloatArray:
         return probabilities
     best = int(np.argmax(probabilities))
     allowed = np.zeros(len(probabilities), dtype=np.bool_)
-    if gadget_in_use(search) != RootGadget.RESOLVE.name.lower():
+    if search.gadget_in_use != RootGadget.RESOLVE:
         stable = tree.sequences[player].last_absent[own] <= search.halfway
         candidates = np.flatnonzero(stable & (probabilities > 0.0))
         candidates = candidates[candidates != best]
@@ -318,6 +363,23 @@ def play_probabilities(search: Search, infoset: int) -> FloatArray:
     played[best] += probabilities[~allowed].sum()
     purified: FloatArray = played / played.sum()
     return purified
+
+
+@functools.cache
+def compile_loops() -> None:
+    """Compiles the loops of the search, or loads them; once per process.
+
+    Two decisions of Kuhn poker use all of them. A budget of seconds should be spent on
+    searching.
+    """
+    from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
+
+    with CompilationTimer():
+        game = OpenSpielSearchGame("kuhn_poker")
+        player = SearchPlayer(game, 1, SearchSettings(), Budget(nodes=40))
+        search, own_id, _ = player._search_at("0p")
+        search_equilibrium.nash_gap(search.tree, search.root, search.gadget_in_use)
+        play_probabilities(search, search.tree.infoset_of(1, own_id))
 
 
 def _check_actions(known: IntArray, actions: tuple[int, ...]) -> None:

@@ -90,6 +90,7 @@ class Search:
         self.evaluator = evaluator
         self.information: Information | None = None
         self.halfway = 0
+        self._node_values: FloatArray | None = None
         self._expansion = ExpansionState(seed, explorer=tree.player)
         self._worker: concurrent.futures.Executor | None = None
 
@@ -153,6 +154,7 @@ class Search:
                     settings.pruning,
                 )
         self.effort.iterations += count
+        self._node_values = None
         self._expansion.solved_nodes = tree.num_nodes
         self.effort.solving += time.perf_counter() - start
 
@@ -176,6 +178,7 @@ class Search:
             else:
                 children, values = self.children_of(positions, knowledge)
             before = tree.num_nodes
+            self._node_values = None
             if len(leaves):
                 tree.expand(leaves, children, values, self.settings.best_child)
             self.effort.new_nodes += tree.num_nodes - before
@@ -227,6 +230,7 @@ class Search:
         search_equilibrium.solve_exactly(self.tree, self.root, self.gadget)
         self.effort.solving += time.perf_counter() - start
         self.effort.iterations += 1
+        self._node_values = None
         self._expansion.solved_nodes = self.tree.num_nodes
         before = self.tree.num_nodes
         expanded = 0 if self.evaluator.timed_out else self.grow(1)
@@ -250,6 +254,39 @@ class Search:
     def behaviors(self) -> tuple[FloatArray, FloatArray]:
         """Both players' `behavior`."""
         return self.behavior(0), self.behavior(1)
+
+    @property
+    def node_values(self) -> FloatArray:
+        """[N] player 0's expected payoff at each node under `behaviors`; 0 at node 0.
+
+        Computed once for the strategies and the tree as they are.
+        """
+        if self._node_values is None:
+            values = kernels.expected_values(self.tree.nodes, self.tree.num_nodes, *self.behaviors)
+            values.setflags(write=False)
+            self._node_values = values
+        return self._node_values
+
+    @property
+    def margins(self) -> FloatArray:
+        """[m] what the searching player gains on the alternate value at each root infoset."""
+        sign = 1.0 if self.tree.player == 0 else -1.0
+        margins: FloatArray = sign * self.node_values[1 : 1 + self.tree.num_roots]
+        return margins - self.root.alternate
+
+    @property
+    def gadget_in_use(self) -> RootGadget:
+        """The gadget game that the strategies belong to.
+
+        With `BLEND`, maxmargin while the strategy is safe: while no margin is negative by
+        more than the settings' tolerance (Obscuro, C.1). Whether the opponent's current
+        strategy enters anywhere does not tell: where a margin is 0, entering is as good
+        as leaving.
+        """
+        if self.gadget != RootGadget.BLEND:
+            return self.gadget
+        safe = bool(self.margins.min() >= -self.settings.margin_tolerance)
+        return RootGadget.MAXMARGIN if safe else RootGadget.RESOLVE
 
 
 def _rounds_left(clock: Clock, nodes: int, size: int) -> int:

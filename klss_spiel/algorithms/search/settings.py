@@ -1,17 +1,7 @@
 """The parameters of the search, and those of the papers as presets.
 
-Deviations from Obscuro, each a field:
-
-    opening_search    the paper's agent starts with an empty tree and adds, at its
-                      first decision, positions of which the opponent knows all. In
-                      games where chance deals hidden cards that would mean playing
-                      against an opponent who sees them; so the first decision is
-                      preceded by a search from the start of the game, which needs no
-                      observation.
-    growth, settling  the paper runs one thread of CFR beside two that expand, and
-                      lets CFR run on for a while at the end. Here one iteration of CFR
-                      follows whenever the tree has grown by a fixed share, so that
-                      results can be repeated.
+Every deviation from the papers is in docs/deviations.md; `opening_search`, `growth`,
+`settling`, `margin_tolerance` and `worker` are fields that the papers do not have.
 """
 
 from __future__ import annotations
@@ -21,7 +11,7 @@ import enum
 import math
 from collections.abc import Mapping
 
-from klss_spiel.algorithms.regret import PRM_PLUS, RegretMinimizer
+from klss_spiel.algorithms.regret import MINIMIZERS, PRM_PLUS, RegretMinimizer
 from klss_spiel.algorithms.search.expansion import (
     EXPANSIONS,
     ITERATIVE_DEEPENING,
@@ -115,7 +105,9 @@ class SearchSettings:
       information_scale: M of ZS21's reward for actions that tell much; infinite for none.
       play: which iterate is played and carried over.
       purification: play at most `max_support` actions.
-      max_support: how many actions may be mixed when the margins allow it.
+      max_support: how many actions may be mixed when the strategy is safe.
+      margin_tolerance: a strategy is safe if no margin is below minus this, in units of
+        the largest payoff. CFR leaves margins that should be 0 a little off it.
     """
 
     equilibrium: EquilibriumMethod = EquilibriumMethod.CFR
@@ -140,6 +132,7 @@ class SearchSettings:
     play: Iterate = Iterate.LAST
     purification: bool = True
     max_support: int = 3
+    margin_tolerance: float = 1e-3
 
     def __post_init__(self) -> None:
         if not self.growth > 0.0:
@@ -150,6 +143,10 @@ class SearchSettings:
             raise ValueError(
                 "expected max_support and min_infoset_size of at least 1, got "
                 f"{self.max_support} and {self.min_infoset_size}"
+            )
+        if not self.margin_tolerance >= 0.0:
+            raise ValueError(
+                f"expected a margin_tolerance of at least 0, got {self.margin_tolerance}"
             )
         if self.expansion.in_rounds != (self.equilibrium == EquilibriumMethod.LINEAR_PROGRAM):
             raise ValueError(
@@ -196,23 +193,31 @@ ZS21 = SearchSettings(
 PRESETS = {"obscuro": OBSCURO, "zs21": ZS21}
 
 
+# Fields whose values have names.
+_NAMES: dict[str, Mapping[str, object]] = {
+    "equilibrium": {method.value: method for method in EquilibriumMethod},
+    "minimizer": MINIMIZERS,
+    "expansion": EXPANSIONS,
+    "carry_over": CARRY_OVERS,
+    "gadget": {gadget.name.lower(): gadget for gadget in RootGadget},
+    "alternate": {alternate.value: alternate for alternate in AlternateValue},
+    "play": {iterate.value: iterate for iterate in Iterate},
+}
+
+
 def parse_settings(preset: str, **changes: object) -> SearchSettings:
-    """A preset with some fields changed; rules may be given by name.
+    """A preset with some fields changed; what is not a number may be given by name.
 
     Raises:
       ValueError: an unknown preset, field or name.
     """
     if preset not in PRESETS:
         raise ValueError(f"expected a preset among {', '.join(PRESETS)}, got {preset!r}")
-    tables: dict[str, Mapping[str, object]] = {
-        "expansion": EXPANSIONS,
-        "carry_over": CARRY_OVERS,
-    }
     known = {field.name for field in dataclasses.fields(SearchSettings)}
     for name, value in changes.items():
         if name not in known:
             raise ValueError(f"expected settings among {sorted(known)}, got {name!r}")
-        table = tables.get(name)
+        table = _NAMES.get(name)
         if table is not None and isinstance(value, str):
             if value not in table:
                 raise ValueError(f"expected {name} among {', '.join(table)}, got {value!r}")

@@ -72,6 +72,8 @@ class SearchTree:
       num_roots: m, the number of the opponent's root infosets.
       num_leaves: nodes that may still be expanded.
       infoset_of_knowledge: for each player, the decision infoset of an identifier.
+      past_strategies: by identifier, probabilities of the searching player's actions at
+        infosets he has left behind; nodes there are expanded as chance's.
       num_infosets: for each player, the rows in use.
       num_sequences: for each player, the rows in use.
     """
@@ -98,6 +100,7 @@ class SearchTree:
             (FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
         )
         self.infoset_of_knowledge: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self.past_strategies: dict[int, FloatArray] = {}
         for p in PLAYERS:
             self._add_sequences(p, NO_INFOSET, np.array([NO_ACTION], dtype=np.int32))
             self.sequences[p].strategy[EMPTY_SEQUENCE] = 1.0
@@ -201,7 +204,7 @@ class SearchTree:
           children: their children.
           values: [c] player 0's payoff at each child.
           best_child: new infosets start by playing the child with the best value
-            (Obscuro, C.5), else uniformly.
+            (Obscuro, C.5), uniform over ties, else uniformly.
         """
         if np.any(self.nodes.first_child[leaves] >= 0):
             raise ValueError("expected leaves, got a node that is expanded already")
@@ -209,14 +212,15 @@ class SearchTree:
             raise ValueError("expected at least one child of every position that is not terminal")
         self._check_room(len(values))
         parent = np.repeat(leaves, children.count)
+        chance = self._with_past_decisions(leaves, children)
         added = self.add_nodes(
             len(values),
             parent=parent,
             action=children.action,
             player=children.player,
             depth=self.nodes.depth[parent] + 1,
-            chance=children.chance,
-            weight=self.nodes.weight[parent] * children.chance,
+            chance=chance,
+            weight=self.nodes.weight[parent] * chance,
             knowledge=children.knowledge.T,
         )
         nodes = self.nodes
@@ -260,6 +264,21 @@ class SearchTree:
         return self.treeplex(player).behavior(sequences.average[:count], sequences.strategy[:count])
 
     # How rows are added.
+
+    def _with_past_decisions(self, leaves: IntArray, children: Children) -> FloatArray:
+        """[c] chance's probabilities; leaves where a decision is past become chance's."""
+        if not self.past_strategies:
+            return children.chance
+        chance = children.chance.copy()
+        first = 0
+        for leaf, count in zip(leaves.tolist(), children.count.tolist(), strict=True):
+            if self.nodes.player[leaf] == self.player:
+                played = self.past_strategies.get(int(self.nodes.knowledge[leaf, self.player]))
+                if played is not None:
+                    chance[first : first + count] = played
+                    self.nodes.player[leaf] = CHANCE
+            first += count
+        return chance
 
     def _infoset_at(self, player: int, node: int, actions: IntArray) -> int:
         """The mover's infoset at a node about to be expanded, created if need be."""
@@ -330,11 +349,12 @@ class SearchTree:
         infosets, sequences = self.infosets[player], self.sequences[player]
         first = int(infosets.first_sequence[infoset])
         own = slice(first, first + int(infosets.num_actions[infoset]))
-        best = first + int(np.argmax(sequences.value[own]))
-        sequences.strategy[own] = 0.0
-        sequences.strategy[best] = 1.0
-        sequences.plan[own] = 0.0
-        sequences.plan[best] = sequences.plan[infosets.parent_sequence[infoset]]
+        value = sequences.value[own]
+        best = value == value.max()
+        # Evaluations that are all alike say nothing: then play starts uniform.
+        sequences.strategy[own] = best / best.sum()
+        parent_plan = sequences.plan[infosets.parent_sequence[infoset]]
+        sequences.plan[own] = parent_plan * sequences.strategy[own]
 
     def _add_family(self, node: int, first_child: int, count: int, infoset: int) -> None:
         family = self.num_families

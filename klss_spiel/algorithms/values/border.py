@@ -134,6 +134,16 @@ class Border:
         return first, second
 
     @functools.cached_property
+    def uniform_reach(self) -> tuple[FloatArray, FloatArray]:
+        """For each player, [J] reach of each border infoset under uniform own play."""
+        reach = []
+        for p in PLAYERS:
+            treeplex = self.trunk_part.form.treeplexes[p]
+            plan = treeplex.realization_plan(treeplex.uniform())
+            reach.append(plan[self.trunk_sequence[p]])
+        return reach[0], reach[1]
+
+    @functools.cached_property
     def bottom_part(self) -> Part:
         """All bottoms side by side.
 

@@ -71,7 +71,7 @@ def svg(state: ChessState, player: int | None = None) -> str:
 def svg_views(state: ChessState) -> str:
     """The true board, White's view and Black's view side by side as an SVG document."""
     pictures = [("the position", None), ("White sees", rules.WHITE), ("Black sees", rules.BLACK)]
-    position = state.moment.course.position
+    position = state.moment.position
     width, height = _picture_size(position)
     parts = [_opening(len(pictures) * width, height + _CAPTION)]
     for column, (caption, player) in enumerate(pictures):
@@ -87,7 +87,7 @@ def svg_views(state: ChessState) -> str:
 
 def _view(state: ChessState, player: int | None) -> tuple[rules.Position, int]:
     if player is None:
-        position = state.moment.course.position
+        position = state.moment.position
         return position, everything(position)
     if player not in (rules.WHITE, rules.BLACK):
         raise ValueError(f"expected player 0 (White), 1 (Black) or None, got {player}")

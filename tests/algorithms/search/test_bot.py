@@ -9,29 +9,39 @@ import pytest
 from open_spiel.python.algorithms import evaluate_bots
 from open_spiel.python.bots import uniform_random
 
+from klss_spiel.algorithms.regret import DISCOUNTED_RM
 from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.carry_over import own_nodes
+from klss_spiel.algorithms.search.expansion import ITERATIVE_DEEPENING
 from klss_spiel.algorithms.search.openspiel_game import (
     OpenSpielSearchGame,
     rollout_evaluator,
     search_game,
 )
-from klss_spiel.algorithms.search.player import SearchPlayer, play_probabilities
-from klss_spiel.algorithms.search.search import search_from_start
+from klss_spiel.algorithms.search.player import SearchPlayer
+from klss_spiel.algorithms.search.policy import search_policy
+from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.settings import (
     FROZEN_REGION,
     NO_REGION,
     OBSCURO,
     ZS21,
+    AlternateValue,
+    EquilibriumMethod,
     Iterate,
     parse_settings,
 )
 from klss_spiel.budget import Budget
-from klss_spiel.search_game import EvaluatorError, SearchGame
+from klss_spiel.openspiel import tree_from_game
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.search_game import SearchGame
+from klss_spiel.sequence_form import sequence_form_from_tree
 
 KUHN = "kuhn_poker"
 LEDUC = "leduc_poker"
 DARK_HEX = "dark_hex(num_rows=3,num_cols=3)"
 SMALL = Budget(nodes=150)
+MIXING = dataclasses.replace(OBSCURO, purification=False)
 
 
 def kuhn_state(*actions):
@@ -62,17 +72,24 @@ def test_the_bot_plays_whole_games_in_evaluate_bots(name, player, settings):
     assert bots[player].report.nodes > 0
 
 
-def test_the_bot_beats_a_random_player():
-    game = pyspiel.load_game(LEDUC)
-    rng = np.random.RandomState(0)
-    bot = SearchBot(game, 0, Budget(nodes=300))
-    other = uniform_random.UniformRandomBot(1, rng)
-    returns = [
-        evaluate_bots.evaluate_bots(game.new_initial_state(), [bot, other], rng)[0]
-        for _ in range(30)
-    ]
-    # Uniform against uniform is worth 0; the standard deviation of a game is about 4.
-    assert np.mean(returns) > 0.5
+@pytest.mark.parametrize(
+    ("name", "nodes", "seeds"),
+    [
+        ("liars_dice(dice_sides=3)", 60, range(3)),
+        pytest.param(LEDUC, 60, range(4), marks=pytest.mark.slow),
+    ],
+)
+def test_the_bot_beats_a_random_player_from_either_side(name, nodes, seeds):
+    """By the exact value of what it plays, in which there is no luck."""
+    tree = tree_from_game(name)
+    form = sequence_form_from_tree(tree)
+    random = BehaviorPolicy.uniform(tree).realization_plans
+    even = form.expected_value(random)
+    for seed in seeds:
+        played = search_policy(name, OBSCURO, Budget(nodes=nodes), seed, tree=tree)
+        first, second = played.realization_plans
+        assert form.expected_value((first, random[1])) > even + 0.2
+        assert form.expected_value((random[0], second)) < even - 0.2
 
 
 def test_other_settings_play_too():
@@ -150,6 +167,41 @@ class Veil:
         raise AssertionError("the bot printed the state")
 
 
+def test_what_is_played_over_many_games_is_the_mixed_strategy():
+    bot = SearchBot(KUHN, 1, Budget(nodes=60), MIXING, seed=2)
+    games = 200
+    mixed = 0
+    for actions in ((1, 0, 0), (0, 1, 1)):  # the jack after a pass, the queen after a bet
+        state = kuhn_state(*actions)
+        bets, probability = 0, None
+        for _ in range(games):
+            bot.restart()
+            policy, action = bot.step_with_policy(state)
+            assert probability in (None, dict(policy)[1])
+            probability = dict(policy)[1]
+            bets += action
+        spread = np.sqrt(probability * (1.0 - probability) / games)
+        assert abs(bets / games - probability) <= 4.0 * spread
+        mixed += 0.05 < probability < 0.95
+    assert mixed
+
+
+def test_a_game_of_a_match_can_be_repeated_by_its_number():
+    first, second = (SearchBot(KUHN, 1, Budget(nodes=60), MIXING, seed=2) for _ in range(2))
+    state = kuhn_state(0, 1, 1)
+    actions = []
+    for _ in range(20):
+        first.restart()
+        actions.append(first.step(state))
+    assert len(set(actions)) == 2
+    again = []
+    for number in reversed(range(1, 21)):
+        second.restart()
+        second.game_number = number
+        again.append(second.step(state))
+    assert again[::-1] == actions
+
+
 def test_the_bot_looks_only_at_its_own_information():
     bot = SearchBot(LEDUC, 1, SMALL)
     state = pyspiel.load_game(LEDUC).new_initial_state()
@@ -183,6 +235,8 @@ def test_a_new_game_does_not_remember_the_last_one():
     used.step(kuhn_state(0, 1, 0, 1))
     used.restart()
     assert used.report is None
+    assert used.game_number == 1
+    used.game_number = 0
     assert used.step_with_policy(state) == fresh.step_with_policy(state)
 
 
@@ -232,56 +286,6 @@ def test_a_zero_budget_plays_something_and_says_so(budget):
     assert any("never expanded" in text for text in bot.report.degraded)
 
 
-def failing(positions):
-    raise EvaluatorError("engine gone")
-
-
-def late(positions):
-    raise TimeoutError
-
-
-@pytest.mark.parametrize(
-    ("evaluator", "words"), [(failing, "failed: engine gone"), (late, "timed out")]
-)
-@pytest.mark.parametrize("worker", [False, True])
-def test_an_evaluator_without_an_answer_is_survived_and_reported(evaluator, words, worker):
-    settings = dataclasses.replace(OBSCURO, worker=worker)
-    bot = SearchBot(LEDUC, 0, Budget(nodes=300), settings, evaluator=evaluator)
-    state = leduc_state(0, 3)
-    policy, action = bot.step_with_policy(state)
-    assert action in state.legal_actions()
-    assert sum(q for _, q in policy) == pytest.approx(1.0)
-    assert any(words in text for text in bot.report.degraded)
-
-
-def mistyped(positions):
-    return positions.no_such_attribute
-
-
-def undefined(positions):
-    return np.full(len(positions), np.nan)
-
-
-def misshapen(positions):
-    return np.zeros(len(positions) + 1)
-
-
-@pytest.mark.parametrize(
-    ("evaluator", "error", "words"),
-    [
-        (mistyped, AttributeError, "no_such_attribute"),
-        (undefined, ValueError, "expected numbers"),
-        (misshapen, ValueError, "got shape"),
-    ],
-)
-@pytest.mark.parametrize("worker", [False, True])
-def test_an_error_in_an_evaluators_code_is_raised(evaluator, error, words, worker):
-    settings = dataclasses.replace(OBSCURO, worker=worker)
-    bot = SearchBot(LEDUC, 0, Budget(nodes=300), settings, evaluator=evaluator)
-    with pytest.raises(error, match=words):
-        bot.step(leduc_state(0, 3))
-
-
 @pytest.mark.parametrize("worker", [False, True])
 def test_an_interrupted_search_can_be_repeated(worker):
     calls = 0
@@ -312,6 +316,27 @@ def test_a_game_that_ends_below_the_search_is_searched_to_its_end():
     assert bot.report.nash_gap < 1e-2
 
 
+def test_forced_moves_keep_the_tree_fresh():
+    """Without the tree of the forced decision its action would be unknown to the next."""
+    game = search_game(LEDUC)
+    player = SearchPlayer(game, 0, OBSCURO, SMALL)
+    state = leduc_state(0, 3)
+    player.decide(state.information_state_string(0), state.legal_actions())
+    player.record_action(state.information_state_string(0), 2)
+    for action in (2, 2):
+        state.apply_action(action)
+    told = state.information_state_string(0)
+    # As if there were nothing to choose.
+    decision = player.decide(told, [1])
+    assert decision.report.forced
+    assert decision.report.nodes > 0
+    assert decision.report.belief_size == 5
+    assert player.search.effort.iterations == 0
+    player.record_action(told, 1)
+    carried = player.search.tree
+    assert np.any(own_nodes(carried, game.infosets(0, told)))
+
+
 def test_states_without_a_move_of_the_bot_are_refused():
     bot = SearchBot(KUHN, 0, SMALL)
     with pytest.raises(ValueError, match="end of a game"):
@@ -320,50 +345,40 @@ def test_states_without_a_move_of_the_bot_are_refused():
         bot.step(kuhn_state(0, 1, 0))
 
 
+def test_what_cannot_be_played_is_refused_at_construction():
+    with pytest.raises(ValueError, match="convert_to_turn_based"):
+        SearchBot("goofspiel(num_cards=3)", 0, SMALL)
+    with pytest.raises(ValueError, match="player 0 or 1"):
+        SearchBot(KUHN, 2, SMALL)
+    with pytest.raises(TypeError, match="SearchSettings"):
+        SearchBot(KUHN, 0, SMALL, "obscuro")
+    with pytest.raises(TypeError, match="Budget"):
+        SearchBot(KUHN, 0, 100)
+    with pytest.raises(TypeError, match="evaluator"):
+        SearchBot(KUHN, 0, SMALL, evaluator=3)
+    with pytest.raises(ValueError, match="belief_limit"):
+        SearchBot(search_game(KUHN), 0, SMALL, belief_limit=10)
+    with pytest.raises(ValueError, match="belief_limit"):
+        SearchBot(
+            "python_dark_chess(board=minimal4x3)", 0, SMALL, sample_belief=True, belief_limit=9
+        )
+
+
+def test_beliefs_past_their_limit_are_refused_or_sampled_as_the_error_says():
+    state = leduc_state(0, 3)
+    with pytest.raises(ValueError, match="belief_limit or set sample_belief"):
+        SearchBot(LEDUC, 0, SMALL, belief_limit=3).step(state)
+    bot = SearchBot(LEDUC, 0, SMALL, belief_limit=3, sample_belief=True)
+    assert bot.step(state) in state.legal_actions()
+    assert not bot.report.belief_complete
+    assert any("incomplete" in text for text in bot.report.degraded)
+
+
 def test_games_of_another_kind_are_refused():
     with pytest.raises(ValueError, match="two-player"):
         search_game("kuhn_poker(players=3)")
     with pytest.raises(ValueError, match="zero-sum"):
         search_game("bargaining")
-
-
-# Purification.
-
-
-def purified(last, absent, enter, settings=OBSCURO):
-    """Probabilities played at an infoset with given last iterate and absences."""
-    search = search_from_start(search_game("liars_dice"), settings)
-    search.run(Budget(nodes=60))
-    tree = search.tree
-    sizes = tree.infosets[0].num_actions[: tree.num_infosets[0]]
-    infoset = int(np.argmax(sizes))
-    first = int(tree.infosets[0].first_sequence[infoset])
-    own = slice(first, first + int(sizes[infoset]))
-    tree.sequences[0].strategy[own] = 0.0
-    tree.sequences[0].strategy[first : first + len(last)] = last
-    tree.sequences[0].last_absent[own] = 0
-    tree.sequences[0].last_absent[first : first + len(absent)] = absent
-    search.halfway = 10
-    tree.num_roots = 2  # as if there were something to choose at the root
-    search.root.enter[0] = enter
-    return play_probabilities(search, infoset)[: len(last)]
-
-
-def test_purification_keeps_the_stable_and_likeliest_three():
-    last = [0.1, 0.3, 0.05, 0.35, 0.2]
-    stable = [0, 0, 0, 0, 0]
-    np.testing.assert_allclose(purified(last, stable, 0.0), [0, 0.3, 0, 0.5, 0.2])
-    # The second action has been absent after half of the budget was spent.
-    np.testing.assert_allclose(purified(last, [0, 11, 0, 0, 0], 0.0), [0.1, 0, 0, 0.7, 0.2])
-    # The likeliest action may always be played.
-    np.testing.assert_allclose(purified(last, [0, 0, 0, 50, 0], 0.0), [0, 0.3, 0, 0.5, 0.2])
-
-
-def test_purification_is_complete_while_resolve_is_in_use():
-    last = [0.1, 0.3, 0.05, 0.35, 0.2]
-    np.testing.assert_allclose(purified(last, [0] * 5, 0.1), [0, 0, 0, 1, 0])
-    off = dataclasses.replace(OBSCURO, purification=False)
-    np.testing.assert_allclose(purified(last, [0] * 5, 0.1, off), last)
 
 
 # The generic game.
@@ -396,6 +411,29 @@ def test_rollouts_depend_on_the_position_and_the_seed_alone():
     assert values[0] == values[1]
     # Player 0 holds the jack against the queen: never ahead at a showdown.
     assert -1.0 <= values[0] < 0.0
+
+
+def test_every_setting_that_is_not_a_number_has_names():
+    named = parse_settings(
+        "obscuro",
+        equilibrium="lp",
+        minimizer="dcfr",
+        expansion="iterative_deepening",
+        carry_over="fresh",
+        gadget="resolve",
+        alternate="best_response",
+        play="average",
+    )
+    assert named == dataclasses.replace(
+        OBSCURO,
+        equilibrium=EquilibriumMethod.LINEAR_PROGRAM,
+        minimizer=DISCOUNTED_RM,
+        expansion=ITERATIVE_DEEPENING,
+        carry_over=NO_REGION,
+        gadget=RootGadget.RESOLVE,
+        alternate=AlternateValue.BEST_RESPONSE,
+        play=Iterate.AVERAGE,
+    )
 
 
 def test_settings_by_name():

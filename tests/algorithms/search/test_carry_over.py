@@ -1,6 +1,7 @@
 """Tests of the subgames that a search carries over from its last tree."""
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -34,9 +35,15 @@ from klss_spiel.algorithms.subgame.subgame import build_subgame
 from klss_spiel.budget import Budget
 from klss_spiel.linear_program import solve
 from klss_spiel.openspiel import history_of, tree_from_game
+from klss_spiel.tree import CHANCE
 from tests.algorithms.search.test_search import DARK_HEX, DICE, KUHN, PLAIN, expand_all, searched
 
 GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=ascending,returns_type=win_loss)"
+
+# A move that turns out to be impossible is followed by another: the opponent of dark hex
+# notices, that of Kriegspiel does not.
+TRY_AGAIN = "dark_hex(num_rows=2,num_cols=2)"
+KRIEGSPIEL = "python_kriegspiel(board=minimal4x3,horizon=3)"
 
 # What the papers' exact methods use: values against a best response, nothing added.
 EXACT = dataclasses.replace(
@@ -50,6 +57,11 @@ def whole(name, settings, player, iterations=6):
     expand_all(search)
     search.iterate(iterations)
     return search
+
+
+@functools.cache
+def seen_exactly(name, player):
+    return tree_from_game(name), whole(name, EXACT, player)
 
 
 def belief_at(game, player, label):
@@ -76,6 +88,19 @@ def reached_labels(tree, policy, player):
     ]
 
 
+def past_bounds(tree, subgame):
+    """[S of the region] the blueprint at own decisions that precede the subgame's infoset."""
+    infosets = tree.infosets[subgame.player]
+    past = set()
+    sequence = infosets.parent_sequence[subgame.infoset]
+    while sequence:
+        past.add(int(infosets.sequence_infoset[sequence]))
+        sequence = infosets.parent_sequence[infosets.sequence_infoset[sequence]]
+    owner = infosets.sequence_infoset[subgame.region.sequences]
+    fixed = np.isin(owner, sorted(past)) & (np.arange(len(owner)) > 0)
+    return np.where(fixed, subgame.blueprint, 0.0) if np.any(fixed) else None
+
+
 @pytest.mark.parametrize("name", [KUHN, DARK_HEX, GOOFSPIEL])
 @pytest.mark.parametrize("order", [1, 2, 3, math.inf])
 def test_the_region_is_the_cores_knowledge_set(name, order):
@@ -93,7 +118,7 @@ def test_the_region_is_the_cores_knowledge_set(name, order):
         assert sorted(np.array(places)[found]) == np.flatnonzero(expected).tolist()
 
 
-@pytest.mark.parametrize("name", [KUHN, DARK_HEX, DICE, GOOFSPIEL])
+@pytest.mark.parametrize("name", [KUHN, DARK_HEX, DICE, GOOFSPIEL, TRY_AGAIN, KRIEGSPIEL])
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("gadget", [RootGadget.MAXMARGIN, RootGadget.RESOLVE])
 @pytest.mark.parametrize(
@@ -106,9 +131,8 @@ def test_the_region_is_the_cores_knowledge_set(name, order):
     ids=["kluss", "common_knowledge", "klss"],
 )
 def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, carry_over, recipe):
-    tree = tree_from_game(name)
+    tree, search = seen_exactly(name, player)
     settings = dataclasses.replace(EXACT, carry_over=carry_over)
-    search = whole(name, settings, player)
     blueprint = policy_of_search(search, tree, Iterate.LAST)
     if gadget == RootGadget.RESOLVE:
         recipe = recipe(gadget=recipes.Gadget.RESOLVE, root_weights=recipes.RootWeights.UNIFORM)
@@ -116,13 +140,18 @@ def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, 
     scale = search.game.utility_scale
     labels = reached_labels(tree, blueprint, player)
     assert labels
+    decided_before = 0
     for label, infoset in labels[:: max(1, len(labels) // 12)]:
         subgame = build_subgame(blueprint, infoset, recipe, player=player)
-        expected = solve(subgame.form, player).value
+        bounds = past_bounds(tree, subgame)
+        decided_before += bounds is not None
+        expected = solve(subgame.form, player, lower_bounds=bounds).value
         later = continued(search, label, settings)
         assert later.tree.num_roots == subgame.game.num_roots
         found = solve_exactly(later.tree, later.root, gadget)
         assert scale * found == pytest.approx(expected, abs=1e-6)
+    if name == KRIEGSPIEL and player == 1 and carry_over != FROZEN_REGION:
+        assert decided_before  # here own decisions lie in the region of later ones
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -141,6 +170,76 @@ def test_with_the_old_strategies_put_back_every_margin_is_zero(player):
         np.testing.assert_allclose(sign * roots, later.root.alternate, atol=1e-12)
         continued_somewhere += 1
     assert continued_somewhere > 3
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("name", [DICE, KRIEGSPIEL])
+def test_what_was_learnt_is_carried_over_with_the_subtrees(name, player):
+    """Regrets, predictions, visits and strategies of every infoset that is kept."""
+    settings = dataclasses.replace(OBSCURO, min_infoset_size=1)
+    search = searched(name, settings, 400, player=player)
+    tree = tree_from_game(name)
+    compared, learnt = 0, 0.0
+    for label in list(tree.infosets[player].index_of_label)[:12]:
+        own = own_nodes(search.tree, search.game.infosets(player, label))
+        if not np.any(own):
+            continue
+        later = continued(search, label).tree
+        # What was there before anything is expanded was in the old tree.
+        for p in (0, 1):
+            for infoset in range(p != player, later.num_infosets[p]):
+                known = int(later.infosets[p].knowledge[infoset])
+                before = search.tree.infoset_of(p, known)
+                old, new = search.tree.infosets[p], later.infosets[p]
+                assert new.visits[infoset] == old.visits[before]
+                count = int(new.num_actions[infoset])
+                assert count == old.num_actions[before]
+                to, of = int(new.first_sequence[infoset]), int(old.first_sequence[before])
+                for column in (
+                    "action",
+                    "strategy",
+                    "regret",
+                    "instant",
+                    "value",
+                    "picks",
+                    "sum",
+                    "squares",
+                ):
+                    np.testing.assert_array_equal(
+                        getattr(later.sequences[p], column)[to : to + count],
+                        getattr(search.tree.sequences[p], column)[of : of + count],
+                    )
+                learnt += float(np.abs(later.sequences[p].regret[to : to + count]).sum())
+                compared += 1
+        for column in ("average", "bonus", "last_absent"):
+            for p in (0, 1):
+                assert not np.any(getattr(later.sequences[p], column)[: later.num_sequences[p]])
+    assert compared > 10
+    assert learnt > 0.0
+
+
+def test_own_decisions_before_the_current_one_are_past():
+    """The current infoset follows the empty sequence at kept roots and at sampled ones."""
+    tree = tree_from_game(KRIEGSPIEL)
+    search = searched(KRIEGSPIEL, OBSCURO, 600, player=1)
+    decided_before = 0
+    for label in tree.infosets[1].index_of_label:
+        own = own_nodes(search.tree, search.game.infosets(1, label))
+        if not np.any(own):
+            continue
+        later = continued(search, label)
+        later.run(Budget(nodes=100))
+        nodes = own_nodes(later.tree, search.game.infosets(1, label))
+        assert np.all(later.tree.nodes.sequence[np.flatnonzero(nodes), 1] == 0)
+        decided_before += bool(later.tree.past_strategies)
+        # Whatever can be reached has probabilities that sum to one.
+        families = later.tree.families
+        for f in range(later.tree.num_families):
+            if families.player[f] == CHANCE and families.node[f] > later.tree.num_roots:
+                first = families.first_child[f]
+                chances = later.tree.nodes.chance[first : first + families.num_children[f]]
+                assert chances.sum() == pytest.approx(1.0)
+    assert decided_before > 3
 
 
 def test_continued_cfr_solves_the_gadget_game():

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from klss_spiel.algorithms.search.history_belief import HistoryBelief
-from klss_spiel.openspiel import history_of, tree_from_game
+from klss_spiel.openspiel import history_of
+from tests.helpers.games import tree_of
 
 GAMES = [
     "kuhn_poker",
@@ -52,15 +53,6 @@ def test_the_belief_is_the_infoset_of_the_tree(name, seed):
         assert tuple(state.history()) in histories(belief)
 
 
-_trees = {}
-
-
-def tree_of(name):
-    if name not in _trees:
-        _trees[name] = tree_from_game(name)
-    return _trees[name]
-
-
 @pytest.mark.parametrize("name", GAMES)
 def test_a_game_can_be_taken_up_in_its_middle(name):
     game = pyspiel.load_game(name)
@@ -89,6 +81,23 @@ def test_too_large_a_belief_is_refused_or_sampled():
                 strict.advance(action, label)
     assert exact.complete
     assert not sampled.complete
+
+
+def test_a_sample_that_lost_the_truth_says_so_and_ends():
+    """In Kriegspiel the opponent may try and try again: no end of histories."""
+    game = pyspiel.load_game("kriegspiel")
+    state = game.new_initial_state()
+    state.apply_action(state.legal_actions()[-1])
+    player = state.current_player()
+    label = state.information_state_string(player)
+    belief = HistoryBelief(game, player, limit=30, sample=True)
+    belief.advance(None, label)
+    assert len(belief.positions) <= 30
+    belief.advance(state.legal_actions()[0], "nothing that could be")
+    assert not belief.complete
+    assert len(belief.positions) == 0
+    belief.advance(0, "whatever")
+    assert len(belief.positions) == 0
 
 
 def test_observations_that_cannot_be_are_refused():

@@ -10,6 +10,7 @@ from klss_spiel.algorithms.subgame.recipes import KLSS, MAXMARGIN, SAFE_1_KLSS
 from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.openspiel import infoset_states, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
+from tests.helpers.games import random_policy
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 
@@ -20,7 +21,7 @@ DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 def test_the_bot_plays_the_refined_strategy_at_every_infoset(game_name, recipe, player):
     game = pyspiel.load_game(game_name)
     tree = tree_from_game(game)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    blueprint = random_policy(tree, 0)
     refined = refine(blueprint, recipe, player=player).policy.probabilities[player]
     infosets = tree.infosets[player]
     states = [(i, s) for p, i, s in infoset_states(tree, game) if p == player]
@@ -40,7 +41,7 @@ def test_the_bot_plays_the_refined_strategy_at_every_infoset(game_name, recipe, 
 def test_the_bot_can_be_limited_to_an_independent_set():
     game = pyspiel.load_game(DARK_HEX)
     tree = tree_from_game(game)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    blueprint = random_policy(tree, 0)
     refined = refine(blueprint, KLSS(1), schedule=Schedule.INDEPENDENT_SET, seed=3)
     where = [*refined.solved, *refined.skipped]
     bot = SubgameBot(blueprint, KLSS(1), 0, np.random.default_rng(0), where=where)
