@@ -316,6 +316,24 @@ def test_a_game_that_ends_below_the_search_is_searched_to_its_end():
     assert bot.report.nash_gap < 1e-2
 
 
+def test_the_next_decision_continues_from_the_last_search():
+    player = SearchPlayer(search_game(LEDUC), 0, OBSCURO, SMALL)
+    state = leduc_state(0, 3)
+    told = state.information_state_string(0)
+    player.decide(told, state.legal_actions())
+    last = player.search
+    player.record_action(told, 2)
+    assert player.search is last
+    for action in (2, 2):
+        state.apply_action(action)
+    decision = player.decide(state.information_state_string(0), state.legal_actions())
+    later = player.search
+    assert later is not last
+    # Most of its roots come out of the last tree; a search from nowhere has 5, all alone.
+    assert np.any(later.tree.families.num_children[1 : 1 + later.tree.num_roots] > 1)
+    assert decision.report.nodes > decision.report.new_nodes + 1 + 2 * decision.report.roots
+
+
 def test_forced_moves_keep_the_tree_fresh():
     """Without the tree of the forced decision its action would be unknown to the next."""
     game = search_game(LEDUC)
