@@ -3,31 +3,40 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint bench clean
+# What pip has to say about itself and its indexes is of no interest here; errors are shown.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_WARN_SCRIPT_LOCATION := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: demo test test-slow test-wheel lint bench clean
 
 $(VENV)/.installed: setup.py pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $@
+	@echo "Setting up $(VENV) (some minutes the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --editable ".[dev]"
+	@touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/python -m klss_spiel.run.demo
-	$(BIN)/python -m klss_spiel.run.klss_tables --preset=zs21_table1_small
+	@$(BIN)/python -m klss_spiel.run.demo
+	@$(BIN)/python -m klss_spiel.run.klss_tables --preset=zs21_table1_small
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	@$(BIN)/python -m pytest -m "not slow" -n 2
 
 test-slow: $(VENV)/.installed
-	$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m slow
+
+# The wheel in an environment of its own, used from another folder; part of test-slow.
+test-wheel: $(VENV)/.installed
+	@$(BIN)/python -m pytest -m slow -k wheel tests/test_distribution.py
 
 lint: $(VENV)/.installed
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
 
 bench: $(VENV)/.installed
-	$(BIN)/python -m klss_spiel.run.benchmark
+	@$(BIN)/python -m klss_spiel.run.benchmark
 
 clean:
 	rm -rf $(VENV) build *.egg-info

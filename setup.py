@@ -16,7 +16,8 @@ setuptools.setup(
     description="Search in imperfect-information games without common knowledge, for OpenSpiel.",
     long_description=(_ROOT / "README.md").read_text(),
     long_description_content_type="text/markdown",
-    license="Apache-2.0",
+    license_expression="Apache-2.0",
+    license_files=["LICENSE"],
     python_requires=">=3.11",
     # Only the import package: the top-level names games, algorithms and run
     # are links into it and must never be importable by themselves.
@@ -35,24 +36,30 @@ setuptools.setup(
         "safetensors>=0.4.3",
     ],
     extras_require={
+        "notebook": ["tqdm>=4.60", "ipywidgets>=8.0"],
+        "train": ["optax>=0.2.4"],
         "plot": ["matplotlib>=3.8"],
         "peers": ["LiteEFG", "chex"],
         "dev": [
             "hypothesis>=6.100",
             "matplotlib>=3.8",
             "mypy>=1.15",
+            "optax>=0.2.4",
             "pytest>=8.0",
             "pytest-xdist>=3.6",
             "ruff>=0.11",
             "scipy>=1.13",
+            # Builds the wheel that tests install.
+            "setuptools>=77",
             # GPL: test oracles only, never imported by the package.
             "chess>=1.11",
             "pyffish>=0.0.88",
         ],
     },
     classifiers=[
-        "License :: OSI Approved :: Apache Software License",
         "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
         "Typing :: Typed",
     ],
 )

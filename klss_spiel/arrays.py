@@ -93,6 +93,8 @@ def as_floats(values: npt.ArrayLike, length: int, name: str) -> FloatArray:
 
 def read_only(values: _Array) -> _Array:
     """The same numbers behind a door that lets nobody write: a view, not a copy."""
+    if not values.flags.writeable:
+        return values
     view = values.view()
     view.flags.writeable = False
     return view

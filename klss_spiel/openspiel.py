@@ -7,12 +7,12 @@ games and not their trees).
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyspiel
-from open_spiel.python import policy as openspiel_policy
 
 from klss_spiel.arrays import first_places
 from klss_spiel.policy import BehaviorPolicy
@@ -29,6 +29,10 @@ from klss_spiel.tree import (
 from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 
+if TYPE_CHECKING:
+    # It registers all games that OpenSpiel has in Python, which takes a while.
+    from open_spiel.python import policy as openspiel_policy
+
 DEFAULT_MAX_NODES = 5_000_000
 _NODES_BETWEEN_PROGRESS = 4096
 _SUM_TOLERANCE = 1e-9
@@ -43,6 +47,9 @@ def load_game(name: str) -> Any:
         raise ValueError(f"expected the name of a game, got {name!r}")
     short_name = name.split("(")[0].strip()
     known = pyspiel.registered_names()
+    if short_name not in known:
+        importlib.import_module("open_spiel.python.games")  # registers more
+        known = pyspiel.registered_names()
     # Asked for an unknown game, OpenSpiel would list all its games on standard error.
     if short_name not in known:
         near = _near_names(short_name, known)
@@ -284,6 +291,8 @@ def policy_to_pyspiel(policy: BehaviorPolicy) -> Any:
 def policy_to_openspiel(policy: BehaviorPolicy, game: Any) -> openspiel_policy.TabularPolicy:
     """The policy as OpenSpiel's Python `TabularPolicy` of `game`, a game or its name."""
     game = game_from(game)
+    from open_spiel.python import policy as openspiel_policy
+
     tabular = openspiel_policy.TabularPolicy(turn_based(game))
     table = policy_table(policy)
     if set(tabular.state_lookup) != set(table):
@@ -327,6 +336,8 @@ def policy_from_openspiel(tree: GameTree, game: Any, source: Any) -> BehaviorPol
     """
     game = game_from(game)
     action_probabilities: PolicyFunction
+    from open_spiel.python import policy as openspiel_policy
+
     if isinstance(source, openspiel_policy.Policy | pyspiel.Policy):
         action_probabilities = source.action_probabilities
     elif callable(source):

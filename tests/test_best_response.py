@@ -1,4 +1,4 @@
-import functools
+import dataclasses
 import itertools
 
 import numpy as np
@@ -6,17 +6,20 @@ import pyspiel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from open_spiel.python.algorithms import best_response as openspiel_best_response
 
+from klss_spiel import linear_program
 from klss_spiel.best_response import (
     best_response_to,
     best_response_values,
     exploitability,
+    loss_of_player,
     nash_conv,
     policy_values,
 )
-from klss_spiel.openspiel import policy_to_pyspiel, tree_from_game, turn_based
-from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.openspiel import policy_to_openspiel, policy_to_pyspiel, tree_from_game
 from klss_spiel.sequence_form import sequence_form_from_tree
+from tests.helpers.games import form_of, game_of, random_policy, tree_of
 
 SMALL = [
     "kuhn_poker",
@@ -34,25 +37,6 @@ LARGE = [
 ]
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@functools.cache
-def tree_of(name):
-    return tree_from_game(name)
-
-
-@functools.cache
-def form_of(name):
-    return sequence_form_from_tree(tree_of(name))
-
-
-@functools.cache
-def game_of(name):
-    return turn_based(pyspiel.load_game(name))
-
-
-def random_policy(name, seed):
-    return BehaviorPolicy.random(tree_of(name), np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -186,3 +170,56 @@ def test_best_response_leaves_its_arguments_alone():
         np.testing.assert_array_equal(gradient, copy)
         np.testing.assert_array_equal(policy.realization_plans[player], before[player])
     assert best_response_values(form, policy.realization_plans) == first
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_losses_of_both_players_sum_to_nash_conv(name):
+    form, policy = form_of(name), random_policy(name, 3)
+    value = linear_program.solve(form).value
+    losses = [loss_of_player(policy, player, value, form) for player in (0, 1)]
+    assert min(losses) > 0.1
+    assert sum(losses) == pytest.approx(nash_conv(policy, form), abs=1e-9)
+    # OpenSpiel's best responses against each player alone.
+    responses = [
+        openspiel_best_response.BestResponsePolicy(
+            game_of(name), 1 - player, policy_to_openspiel(policy, name)
+        ).value(game_of(name).new_initial_state())
+        for player in (0, 1)
+    ]
+    assert losses[0] == pytest.approx(value + responses[0], abs=1e-9)
+    assert losses[1] == pytest.approx(-value + responses[1], abs=1e-9)
+    with pytest.raises(ValueError, match="expected player 0 or 1, got 2"):
+        loss_of_player(policy, 2, value)
+
+
+def test_an_equilibrium_loses_nothing():
+    solution = linear_program.solve(form_of("kuhn_poker"))
+    for player in (0, 1):
+        loss = loss_of_player(solution.policy, player, solution.value)
+        assert loss == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_form_must_be_of_the_policys_game():
+    policy = random_policy("kuhn_poker", 0)
+    rebuilt = sequence_form_from_tree(tree_from_game("kuhn_poker"))
+    assert exploitability(policy, rebuilt) == exploitability(policy)
+    for measure in (exploitability, nash_conv):
+        with pytest.raises(ValueError, match=r"another game: expected the game kuhn_poker.*leduc"):
+            measure(policy, form_of("leduc_poker"))
+        with pytest.raises(ValueError, match="one of no whole game"):
+            measure(policy, dataclasses.replace(rebuilt, tree=None))
+        with pytest.raises(ValueError, match="expected a SequenceForm or None, got GameTree"):
+            measure(policy, policy.tree)
+        with pytest.raises(ValueError, match="expected a BehaviorPolicy, got tuple"):
+            measure(policy.realization_plans)
+
+
+def test_plans_may_be_lists_and_must_fit():
+    form, policy = form_of("kuhn_poker"), random_policy("kuhn_poker", 0)
+    plans = policy.realization_plans
+    lists = tuple(plan.tolist() for plan in plans)
+    assert best_response_to(form, 0, lists[1]).value == best_response_to(form, 0, plans[1]).value
+    assert best_response_values(form, lists) == best_response_values(form, plans)
+    assert form.expected_value(lists) == form.expected_value(plans)
+    with pytest.raises(ValueError, match=r"expected opponent_plan of shape \(13,\), got \(5,\)"):
+        best_response_to(form, 0, plans[1][:5])

@@ -52,7 +52,7 @@ def test_the_list_is_known_without_importing_kernels():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     *names, numba = done.stdout.split()
     assert numba == "False"
-    assert {"zero", "exact", "rollout", "handmade"} <= set(names)
+    assert {"zero", "exact", "rollout", "handmade", "resolver"} <= set(names)
 
 
 def test_evaluators_compose_by_name(opposite):
@@ -65,7 +65,7 @@ def test_evaluators_compose_by_name(opposite):
     assert make_evaluator(_DARK, "opposite(handmade)").name == "opposite(handmade)"
 
 
-def test_handmade_is_the_packed_evaluation_and_the_default():
+def test_handmade_is_the_packed_evaluation_and_the_default_where_nothing_can_be_captured():
     game = search_game("python_dark_chess(fen=4k3/8/8/8/8/8/4P3/4K3 b - - 0 1)")
     start = game.initial()
     children = game.expand(start.position, start.knowledge).position

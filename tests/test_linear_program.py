@@ -1,5 +1,3 @@
-import functools
-
 import numpy as np
 import pyspiel
 import pytest
@@ -23,6 +21,7 @@ from klss_spiel.linear_program import (
 from klss_spiel.openspiel import policy_to_pyspiel, tree_from_game, turn_based
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import Treeplex, make_sequence_form, sequence_form_from_tree
+from tests.helpers.games import form_of, tree_of
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 GOOFSPIEL_ASCENDING = (
@@ -49,16 +48,6 @@ KNOWN_VALUES = {
     DARK_HEX: 1 / 2,
     GOOFSPIEL_ASCENDING: 0.0,
 }
-
-
-@functools.cache
-def tree_of(name):
-    return tree_from_game(name)
-
-
-@functools.cache
-def form_of(name):
-    return sequence_form_from_tree(tree_of(name))
 
 
 def value_by_scipy(name):

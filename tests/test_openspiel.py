@@ -1,5 +1,3 @@
-import functools
-
 import numpy as np
 import pyspiel
 import pytest
@@ -23,6 +21,7 @@ from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import NO_ACTION, NO_PARENT, TERMINAL
 from klss_spiel.tree_builder import TreeBuilder
+from tests.helpers.games import game_of, random_policy, tree_of
 
 GAMES = [
     "kuhn_poker",
@@ -33,20 +32,6 @@ GAMES = [
 ]
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@functools.cache
-def tree_of(name):
-    return tree_from_game(name)
-
-
-@functools.cache
-def game_of(name):
-    return pyspiel.load_game(name)
-
-
-def random_policy(name, seed):
-    return BehaviorPolicy.random(tree_of(name), np.random.default_rng(seed))
 
 
 def assert_same(first, second):

@@ -1,33 +1,24 @@
-import functools
+import copy
+import dataclasses
+import io
+import pickle
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from klss_spiel.npz_files import BrokenFileError
 from klss_spiel.openspiel import tree_from_game
-from klss_spiel.policy import BehaviorPolicy, fingerprint
-from klss_spiel.sequence_form import sequence_form_from_tree
+from klss_spiel.policy import BehaviorPolicy, fingerprint, same_game
+from tests.helpers.games import form_of, random_policy, tree_of
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=descending)"
 GAMES = ["kuhn_poker", "liars_dice(dice_sides=3)", GOOFSPIEL, DARK_HEX]
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@functools.cache
-def tree_of(name):
-    return tree_from_game(name)
-
-
-@functools.cache
-def form_of(name):
-    return sequence_form_from_tree(tree_of(name))
-
-
-def random_policy(name, seed):
-    return BehaviorPolicy.random(tree_of(name), np.random.default_rng(seed))
 
 
 def pure_policy(name, seed):
@@ -194,3 +185,110 @@ def test_uniform_and_random_are_policies():
         first, again, other = (random_policy(name, seed) for seed in (1, 1, 2))
         np.testing.assert_array_equal(first.probabilities[0], again.probabilities[0])
         assert not np.array_equal(first.probabilities[0], other.probabilities[0])
+
+
+def test_probabilities_cannot_be_written_to():
+    policy = random_policy("kuhn_poker", 0)
+    copies = (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy))
+    for same in (policy, *copies):
+        for player in (0, 1):
+            np.testing.assert_array_equal(same.probabilities[player], policy.probabilities[player])
+            with pytest.raises(ValueError, match="read-only"):
+                same.probabilities[player][1] = 0.5
+
+
+def test_lists_are_taken_for_arrays():
+    policy = random_policy("kuhn_poker", 0)
+    tree = policy.tree
+    lists = tuple(probabilities.tolist() for probabilities in policy.probabilities)
+    same = BehaviorPolicy(tree, lists)
+    for player in (0, 1):
+        np.testing.assert_array_equal(same.probabilities[player], policy.probabilities[player])
+        replaced = policy.replace(player, lists[player])
+        np.testing.assert_array_equal(replaced.probabilities[player], policy.probabilities[player])
+    treeplex = form_of("kuhn_poker").treeplexes[0]
+    np.testing.assert_array_equal(treeplex.realization_plan(lists[0]), policy.realization_plans[0])
+    with pytest.raises(ValueError, match="probabilities of two players, got 1"):
+        BehaviorPolicy(tree, lists[:1])
+    with pytest.raises(ValueError, match="as 13 numbers, got"):
+        BehaviorPolicy(tree, (["a"] * 13, lists[1]))
+    with pytest.raises(ValueError, match="expected a GameTree, got str"):
+        BehaviorPolicy("kuhn_poker", lists)
+    with pytest.raises(ValueError, match="expected player 0 or 1, got 2"):
+        policy.replace(2, lists[0])
+    with pytest.raises(ValueError, match=r"expected behavior of shape \(13,\), got \(12,\)"):
+        treeplex.realization_plan(lists[0][:-1])
+
+
+def test_policies_of_a_rebuilt_tree_are_of_the_same_game():
+    policy = random_policy("kuhn_poker", 0)
+    rebuilt = random_policy(tree_from_game("kuhn_poker"), 1)
+    assert rebuilt.tree is not policy.tree
+    assert same_game(rebuilt.tree, policy.tree)
+    expected = policy.mix(random_policy("kuhn_poker", 1), 0.3)
+    mixed = policy.mix(rebuilt, 0.3)
+    for player in (0, 1):
+        np.testing.assert_array_equal(mixed.probabilities[player], expected.probabilities[player])
+    assert not same_game(policy.tree, tree_of(DARK_HEX))
+
+
+def test_who_knows_what_is_part_of_the_game():
+    tree = tree_of("kuhn_poker")
+    infoset = tree.infoset.copy()
+    last = tree.terminals[-1]
+    infoset[0, last] = infoset[0, tree.terminals[0]]
+    assert not same_game(tree, dataclasses.replace(tree, infoset=infoset))
+
+
+def broken_files(path):
+    """Names of ways to break a file, each with the bytes that it then holds."""
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    flipped = bytearray(whole)
+    for place in range(60, len(whole), 7):
+        flipped[place] ^= 0xFF
+    single = io.BytesIO()
+    np.save(single, np.ones(3))
+    pickled = io.BytesIO()
+    np.savez(pickled, meta=np.array([{}], dtype=object), key=np.array([{}], dtype=object))
+    strange = io.BytesIO()
+    np.savez(strange, meta=np.array("[1, 2]"), key=np.array(1))
+    return {
+        "empty": b"",
+        "text": b"these are not the arrays you are looking for",
+        "cut": whole[:half],
+        "headless": whole[half:],
+        "without its end": whole[:-30],
+        "flipped bits": bytes(flipped),
+        "one array": single.getvalue(),
+        "pickles": pickled.getvalue(),
+        "other contents": strange.getvalue(),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "empty",
+        "text",
+        "cut",
+        "headless",
+        "without its end",
+        "flipped bits",
+        "one array",
+        "pickles",
+        "other contents",
+    ],
+)
+def test_broken_files_give_one_error(tmp_path, kind):
+    path = tmp_path / "policy.npz"
+    policy = random_policy("kuhn_poker", 0)
+    policy.save(path)
+    path.write_bytes(broken_files(path)[kind])
+    with pytest.raises(BrokenFileError, match=re.escape(str(path))):
+        BehaviorPolicy.load(path, policy.tree)
+
+
+def test_a_missing_file_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        BehaviorPolicy.load(tmp_path / "nothing.npz", tree_of("kuhn_poker"))

@@ -1,4 +1,3 @@
-import functools
 import gc
 import weakref
 
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from open_spiel.python.algorithms import expected_game_score
 
 from klss_spiel.openspiel import policy_to_pyspiel, tree_from_game, turn_based
-from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import (
     Treeplex,
     make_sequence_form,
@@ -19,26 +17,13 @@ from klss_spiel.sequence_form import (
 )
 from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, TERMINAL
 from klss_spiel.tree_builder import TreeBuilder
+from tests.helpers.games import form_of, random_policy, tree_of
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=random)"
 GAMES = ["kuhn_poker", "liars_dice(dice_sides=3)", GOOFSPIEL, DARK_HEX, "python_n_matching_pennies"]
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@functools.cache
-def tree_of(name):
-    return tree_from_game(name)
-
-
-@functools.cache
-def form_of(name):
-    return sequence_form_from_tree(tree_of(name))
-
-
-def random_policy(name, seed):
-    return BehaviorPolicy.random(tree_of(name), np.random.default_rng(seed))
 
 
 def openspiel_score(name, policy):

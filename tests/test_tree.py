@@ -2,7 +2,9 @@
 
 import dataclasses
 import functools
+import pickle
 import sys
+import tracemalloc
 
 import numpy as np
 import pyspiel
@@ -25,6 +27,7 @@ from klss_spiel.tree import (
 from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
 from tests.helpers import toy_games
+from tests.helpers.games import tree_of
 
 GAMES = [
     "kuhn_poker",
@@ -43,14 +46,10 @@ GAMES = [
     "python_n_matching_pennies(n=7)",
     "python_toy_game",
 ]
+GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order=random)"
 assert toy_games.GAME_TYPE.short_name == "python_toy_game"  # registered by the import
 
 parametrize_games = pytest.mark.parametrize("name", GAMES)
-
-
-@functools.cache
-def tree_of(name: str) -> GameTree:
-    return tree_from_game(name)
 
 
 @functools.cache
@@ -295,10 +294,18 @@ def test_constant_sum_games_are_shifted_and_say_by_how_much():
         ("liars_dice_ir(dice_sides=3)", "not of perfect recall: player"),
         ("kuhn_pokker", "unknown game 'kuhn_pokker'.*`import klss_spiel`.*near.*kuhn_poker"),
         ("python_n_matching_penies(n=3)", "near names: python_n_matching_pennies"),
+        ("kuhn", "unknown game 'kuhn'.*near names: kuhn_poker"),
+        ("Leduc", "near names: leduc_poker"),
         ("xyzzy", "unknown game 'xyzzy' .*`import klss_spiel`.$"),
         ("kuhn_poker(cards=3)", "cannot load 'kuhn_poker.cards=3.'"),
         # Deliberate faults, see toy_games.py.
-        ("python_toy_game(fault=general_sum)", "constant sum of payoffs, got 1.5 and -0.5"),
+        (
+            "python_toy_game(fault=general_sum)",
+            "expected payoffs that sum to 0.0, got \\[1.0, 0.5\\]",
+        ),
+        ("python_toy_game(fault=shifted_sum)", "declared Utility.ZERO_SUM: .* sum to 0.0, got"),
+        ("python_toy_game(fault=undefined_returns)", "sum to 0.0, got \\[nan, nan\\]"),
+        ("python_toy_game(fault=wordless)", "both players' information states.*NoneType"),
         ("python_toy_game(fault=forgets)", "not of perfect recall: player 0"),
         ("python_toy_game(fault=actions_leak)", "different legal actions in one infoset"),
         ("python_toy_game(fault=chance_sum)", "sum to 0.9, expected 1"),
@@ -310,6 +317,22 @@ def test_constant_sum_games_are_shifted_and_say_by_how_much():
 def test_games_of_other_kinds_are_refused_with_a_reason(name, message):
     with pytest.raises(ValueError, match=message):
         tree_from_game(name)
+
+
+@pytest.mark.parametrize("wrong", [5, None, ["kuhn_poker"], b"kuhn_poker"])
+def test_what_is_no_game_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"expected a pyspiel.Game or the name of one, got"):
+        tree_from_game(wrong)
+    with pytest.raises(ValueError, match="expected the name of a game, got"):
+        load_game(wrong)
+
+
+def test_information_states_that_are_no_text_are_refused(monkeypatch):
+    monkeypatch.setattr(
+        toy_games.ToyState, "information_state_string", lambda state, player: None, raising=False
+    )
+    with pytest.raises(ValueError, match=r"tells player 0 None after the actions \[\], expected"):
+        tree_from_game("python_toy_game")
 
 
 def test_unknown_games_do_not_flood_standard_error(capfd):
@@ -513,3 +536,59 @@ def test_a_tree_can_be_built_by_hand_in_any_order_of_parents_before_children():
 def test_an_empty_builder_is_refused():
     with pytest.raises(ValueError, match="at least a root"):
         TreeBuilder("nothing").build()
+
+
+def _arrays(data):
+    values = [getattr(data, field.name) for field in dataclasses.fields(data)]
+    return [value for value in values if isinstance(value, np.ndarray)]
+
+
+@pytest.mark.parametrize("how", ["made", "pickled"])
+def test_arrays_of_a_tree_cannot_be_written_to(how):
+    original = tree_from_game("kuhn_poker")
+    assert len(original.terminals)  # Computed once and kept; not part of a pickle.
+    tree = {"made": original, "pickled": pickle.loads(pickle.dumps(original))}[how]
+    derived = [tree.terminals, tree.num_children, tree.first_child, tree.chance_reach]
+    arrays = [*_arrays(tree), *derived]
+    for infosets in tree.infosets:
+        arrays += [*_arrays(infosets), infosets.decisions]
+    assert len(arrays) == 8 + 4 + 2 * (6 + 1)
+    for values in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            values[...] = 0
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_per_node"), [("liars_dice(dice_sides=4)", 105), (GOOFSPIEL, 160)]
+)
+def test_building_a_tree_needs_little_memory(name, bytes_per_node):
+    game = pyspiel.load_game(name)
+    tree_from_game("kuhn_poker")  # Imports and caches are not the tree's.
+    tracemalloc.start()
+    try:
+        tree = tree_from_game(game, from_states=True)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    print(f"{name}: {peak / tree.num_nodes:.0f} bytes per node of {tree.num_nodes}")
+    assert peak / tree.num_nodes < bytes_per_node
+
+
+class _SameHash(str):
+    """Information states that hash alike, as two of many millions may."""
+
+    __slots__ = ()
+
+    def __hash__(self):
+        return 7
+
+
+def test_information_states_with_one_hash_are_refused():
+    builder = TreeBuilder("unlucky")
+    root = builder.add_node(NO_PARENT, NO_ACTION, CHANCE, ("start", "start"))
+    for outcome in (0, 1):
+        told = _SameHash(f"card {outcome}")
+        node = builder.add_node(root, outcome, 0, (told, "dealt"), [0], chance=0.5)
+        builder.add_node(node, 0, TERMINAL, ("end", "end"))
+    with pytest.raises(ValueError, match="'card 0' and 'card 1' of unlucky have the same hash"):
+        builder.build()

@@ -1,19 +1,31 @@
-"""Regret minimisers for simplices, as values.
+"""Regret minimisers for simplices, as values that both engines of CFR interpret.
 
 A minimiser keeps one number per action, its *regret*, and sees each iteration
 the *instant regret* of every action: the value of the action minus the value of
 the strategy that was played. Its next strategy is proportional to the positive
-part of `scores`, uniform where no score is positive. Both functions are
-elementwise, so one call serves all infosets at once in any layout.
+part of its *scores*, uniform where no score is positive.
+
+The methods here are elementwise and work on numpy and on jax arrays, so one call
+serves all infosets at once in any layout; `regret_kernels` does the same infoset
+by infoset in compiled loops.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import enum
+from typing import Any
 
-import jax
-import jax.numpy as jnp
+
+class Prediction(enum.Enum):
+    """What a minimiser takes the next instant regret to be."""
+
+    NONE = "none"
+    # The last instant regret, once more.
+    LAST = "last"
+    # The last payoffs, re-evaluated bottom-up under the next strategies of the
+    # infosets below, minus what the last strategy would get of them.
+    REEVALUATED = "reevaluated"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,70 +34,76 @@ class RegretMinimizer:
 
     Attributes:
       name: for tables and error messages.
-      accumulate: (regret, instant regret, iteration) -> new regret. The first
-        iteration is number 1.
-      scores: (regret, last instant regret) -> scores of the next strategy.
+      truncated: negative regrets are raised to 0 (the + of RM+).
+      prediction: what is added to the regrets to make scores.
+      discounts: (alpha, beta) of Brown and Sandholm 2019, section 4: after iteration
+        t positive regrets are multiplied by t^alpha / (t^alpha + 1) and the others by
+        t^beta / (t^beta + 1); None keeps all regrets as they are.
     """
 
     name: str
-    accumulate: Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
-    scores: Callable[[jax.Array, jax.Array], jax.Array]
+    truncated: bool = False
+    prediction: Prediction = Prediction.NONE
+    discounts: tuple[float, float] | None = None
 
+    def accumulate(self, regret: Any, instant: Any, iteration: Any) -> Any:
+        """The new regrets.
 
-def _sum(regret: jax.Array, instant: jax.Array, iteration: jax.Array) -> jax.Array:
-    del iteration
-    return regret + instant
-
-
-def _positive_sum(regret: jax.Array, instant: jax.Array, iteration: jax.Array) -> jax.Array:
-    del iteration
-    return jnp.maximum(regret + instant, 0.0)
-
-
-def _regret_itself(regret: jax.Array, last_instant: jax.Array) -> jax.Array:
-    del last_instant
-    return regret
-
-
-def _optimistic(regret: jax.Array, last_instant: jax.Array) -> jax.Array:
-    return regret + last_instant
-
-
-@dataclasses.dataclass(frozen=True)
-class _Discounting:
-    """`accumulate` of discounted regret matching; a value, so that it compares and pickles."""
-
-    alpha: float
-    beta: float
-
-    def __call__(self, regret: jax.Array, instant: jax.Array, iteration: jax.Array) -> jax.Array:
+        Args:
+          regret: the old ones, a numpy or jax array of any shape.
+          instant: instant regrets of the same shape.
+          iteration: which iteration this is; the first is number 1.
+        """
+        namespace = regret.__array_namespace__()
         total = regret + instant
-        up = iteration.astype(total.dtype) ** self.alpha
-        down = iteration.astype(total.dtype) ** self.beta
-        return total * jnp.where(total > 0.0, up / (up + 1.0), down / (down + 1.0))
+        if self.discounts is not None:
+            number = namespace.asarray(iteration, dtype=total.dtype)
+            gain, loss = (number**power / (number**power + 1.0) for power in self.discounts)
+            total = total * namespace.where(total > 0.0, gain, loss)
+        return namespace.maximum(total, 0.0) if self.truncated else total
+
+    def scores(self, regret: Any, predicted: Any) -> Any:
+        """Scores of the next strategy.
+
+        Args:
+          regret: the new regrets.
+          predicted: what `prediction` says the next instant regrets will be.
+        """
+        return regret if self.prediction is Prediction.NONE else regret + predicted
 
 
 def discounted_rm(alpha: float = 1.5, beta: float = 0.0) -> RegretMinimizer:
     """Discounted regret matching (Brown and Sandholm 2019, section 4).
 
-    After iteration t positive regrets are multiplied by t^alpha / (t^alpha + 1)
-    and negative ones by t^beta / (t^beta + 1). Their gamma weights the average:
-    see the averaging schemes of `cfr`.
+    Their gamma weights the average: see the averaging schemes of `cfr`.
     """
-    return RegretMinimizer(f"DCFR({alpha:g},{beta:g})", _Discounting(alpha, beta), _regret_itself)
+    return RegretMinimizer(f"DCFR({alpha:g},{beta:g})", discounts=(alpha, beta))
 
 
 # Regret matching (Hart and Mas-Colell 2000), the minimiser of CFR.
-RM = RegretMinimizer("RM", _sum, _regret_itself)
+RM = RegretMinimizer("RM")
 
 # Regret matching+ (Tammelin 2014), the minimiser of CFR+.
-RM_PLUS = RegretMinimizer("RM+", _positive_sum, _regret_itself)
+RM_PLUS = RegretMinimizer("RM+", truncated=True)
 
 # Predictive regret matching+ (Farina, Kroer and Sandholm 2021, algorithm PRM+)
 # with the last instant regret as the prediction of the next; PCFR+ of Obscuro.
-PRM_PLUS = RegretMinimizer("PRM+", _positive_sum, _optimistic)
+PRM_PLUS = RegretMinimizer("PRM+", truncated=True, prediction=Prediction.LAST)
+
+# The same with the prediction of their PCFR+: the whole vector of payoffs is
+# predicted to stay, and what that means at an infoset depends on the strategies
+# that the infosets below it will play.
+REEVALUATED_PRM_PLUS = RegretMinimizer(
+    "PRM+ re-evaluated", truncated=True, prediction=Prediction.REEVALUATED
+)
 
 # The parameters recommended by Brown and Sandholm, with quadratic averaging.
 DISCOUNTED_RM = discounted_rm()
 
-MINIMIZERS = {"rm": RM, "rm+": RM_PLUS, "prm+": PRM_PLUS, "dcfr": DISCOUNTED_RM}
+MINIMIZERS = {
+    "rm": RM,
+    "rm+": RM_PLUS,
+    "prm+": PRM_PLUS,
+    "prm+reevaluated": REEVALUATED_PRM_PLUS,
+    "dcfr": DISCOUNTED_RM,
+}

@@ -1,4 +1,4 @@
-"""Players of chess games that are told the truth: what perfect information is worth."""
+"""A player that is told the truth: what perfect information is worth."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
+from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
 from klss_spiel.matches.players import Seat, register_player
 from klss_spiel.matches.referee import Player
 from klss_spiel.matches.world_engines import make_engine
@@ -18,10 +18,9 @@ class CheatingPlayer:
     sees_everything = True
 
     def __init__(self, seat: Seat, depth: int = 4) -> None:
-        game = _packed_game(seat) or OpenSpielSearchGame(seat.game)
+        game = search_game(seat.game)
         self._packed = not isinstance(game, OpenSpielSearchGame)
         self._engine = make_engine("alphabeta", game, depth)
-        self._game = game
         self._rng = np.random.default_rng(seat.seed)
 
     def step(self, state: Any) -> int:
@@ -33,16 +32,11 @@ class CheatingPlayer:
         if self._packed:
             from klss_spiel.matches.chess_engines import packed_world
 
-            world = packed_world(self._game, state)
+            world = packed_world(state)
         told = state.information_state_string(player)
         scores = self._engine(world, player, told, legal)[0]
         best = np.flatnonzero(np.isclose(scores, scores.max(), atol=1e-9))
         return int(legal[best[self._rng.integers(len(best))]])
-
-
-def _packed_game(seat: Seat) -> Any:
-    maker = getattr(seat.game, "search_game", None)
-    return None if maker is None else maker()
 
 
 def _make_cheating(seat: Seat, depth: int = 4) -> Player:

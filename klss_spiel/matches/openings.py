@@ -43,7 +43,7 @@ def _fen(game: Any, text: str) -> str:
         if state.is_terminal() or move not in names:
             raise ValueError(f"expected legal moves such as e2e4 e7e5, got {move!r} in {text!r}")
         state.apply_action(names[move])
-    return boards.fen_of(state.moment.course.position)
+    return boards.fen_of(state.moment.position)
 
 
 def _with_fen(game: Any, parameters: dict[str, Any], fen: str) -> str:

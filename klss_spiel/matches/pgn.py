@@ -66,7 +66,7 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
     if short_name not in _VARIANTS:
         raise ValueError(f"expected a game among {', '.join(_VARIANTS)}, got {row['game']}")
     state = game.new_initial_state()
-    start = state.moment.course.position
+    start = state.moment.position
     result = _result(float(row["return_0"]))
     tags = {
         "Event": event,
@@ -87,14 +87,14 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
     made: list[str] = []
     plies = 0
     for action in row["actions"]:
-        position = state.moment.course.position
+        position = state.moment.position
         name = state.action_to_string(action)
         made.append(name)
         state.apply_action(action)
-        if state.moment.course.plies == plies:
+        if state.moment.plies == plies:
             words.append(f"{{tried {name}}}")
             continue
-        plies = state.moment.course.plies
+        plies = state.moment.plies
         white = position.side == rules.WHITE
         if white or not words or words[-1].startswith("{"):
             words.append(f"{position.fullmove_number}{'.' if white else '...'}")

@@ -46,7 +46,7 @@ class Believer:
         self._lost = not len(positions)
         return positions
 
-    def took(self, action: int) -> None:
+    def remember(self, action: int) -> None:
         """Says which action the player has chosen."""
         self._last = action
 
@@ -103,7 +103,7 @@ class VotingPlayer:
             action = int(legal[self._rng.integers(len(legal))])
         else:
             action = int(legal[self._choose(self._engine(worlds, self._player, told, legal))])
-        self._believer.took(action)
+        self._believer.remember(action)
         return action
 
     def _choose(self, scores: FloatArray) -> int:
@@ -148,7 +148,7 @@ class IsmctsPlayer:
         else:
             self.report = _ANYTHING
             action = int(legal[self._rng.integers(len(legal))])
-        self._believer.took(action)
+        self._believer.remember(action)
         return action
 
     def _draw(self, state: Any, player: int) -> Any:
@@ -156,10 +156,11 @@ class IsmctsPlayer:
         return self._states[self._rng.integers(len(self._states))].clone()
 
 
-def _searchable(seat: Seat) -> SearchGame:
+def _searchable(seat: Seat, limit: int) -> SearchGame:
     game = search_game(seat.game)
     if isinstance(game, OpenSpielSearchGame):
-        return OpenSpielSearchGame(seat.game, belief_limit=_BELIEF_LIMIT, sample_belief=True)
+        # Packed positions are many at little cost; histories are not.
+        return OpenSpielSearchGame(seat.game, belief_limit=limit, sample_belief=True)
     return game
 
 
@@ -169,13 +170,14 @@ def _make_pimc(
     depth: int = 4,
     engine: Value | Specification = "alphabeta",
     votes: bool = True,
+    limit: int = _BELIEF_LIMIT,
 ) -> Player:
-    game = _searchable(seat)
+    game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine(engine, game, depth), worlds, votes)
 
 
-def _make_greedy(seat: Seat, worlds: int = 64) -> Player:
-    game = _searchable(seat)
+def _make_greedy(seat: Seat, worlds: int = 64, limit: int = _BELIEF_LIMIT) -> Player:
+    game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine("one_ply", game, 1), worlds, votes=False)
 
 

@@ -29,10 +29,12 @@ class ClockedSearch:
 
     Attributes:
       bot: the bot.
+      candidates: actions and probabilities of the last decision.
     """
 
     def __init__(self, bot: SearchBot, budget_is_given: bool) -> None:
         self.bot = bot
+        self.candidates: list[tuple[int, float]] = []
         self._budget_is_given = budget_is_given
 
     @property
@@ -46,7 +48,8 @@ class ClockedSearch:
         if clock is not None and not self._budget_is_given:
             seconds = seconds_by_clock(clock.remaining, clock.increment)
             self.bot.search_player.budget = Budget(seconds=seconds)
-        return int(self.bot.step(state))
+        self.candidates, action = self.bot.step_with_policy(state)
+        return int(action)
 
 
 def _make_search(

@@ -130,7 +130,7 @@ class ToldGame:
         self.view: View | None = None
         self._is_kriegspiel = name == _KRIEGSPIEL
         start = game.new_initial_state()
-        self._start = start.moment.course.position
+        self._start = start.moment.position
         self._table = start.moment.setup.table
         self._setup = start.moment.setup
         self._failed: list[rules.Move] = []

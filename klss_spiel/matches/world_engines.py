@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, rollout_evaluator
-from klss_spiel.arrays import FloatArray
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.search_game import Positions, SearchGame
 from klss_spiel.specification import Registry, Specification, Value
 from klss_spiel.tree import TERMINAL
@@ -48,31 +48,47 @@ def _one_ply(game: SearchGame, depth: int) -> WorldEngine:
         if len(unfinished):
             values[unfinished] = game.evaluate(children.position[unfinished])
         world = np.repeat(np.arange(len(worlds)), children.count)
-        return _table(world, children.action, values, len(worlds), player, legal)
+        own_side = values if player == 0 else -values
+        return score_table(world, children.action, own_side, len(worlds), legal)
 
     return score
 
 
-def _table(
-    world: Any, action: Any, values: FloatArray, count: int, player: int, legal: Sequence[int]
+def score_table(
+    world: IntArray, action: IntArray, values: FloatArray, count: int, legal: Sequence[int]
 ) -> FloatArray:
-    """[worlds, actions] of one value per world and action, player 0's payoffs."""
+    """[worlds, actions] of one value per world and action, from the player's side.
+
+    Args:
+      world: [m] number of the world.
+      action: [m] action in it.
+      values: [m] how good that is.
+      count: of worlds.
+      legal: actions, the columns.
+    """
     column = {a: j for j, a in enumerate(legal)}
     scores = np.full((count, len(legal)), -np.inf)
-    signs = 1.0 if player == 0 else -1.0
-    for i, a, value in zip(world, action.tolist(), values, strict=True):
+    for i, a, value in zip(world.tolist(), action.tolist(), values.tolist(), strict=True):
         if a in column:
-            scores[i, column[a]] = signs * value
-    worst = np.where(np.isfinite(scores), scores, np.inf).min(axis=1, keepdims=True)
-    return np.where(np.isfinite(scores), scores, np.where(np.isfinite(worst), worst, 0.0))
+            scores[i, column[a]] = value
+    known = np.isfinite(scores)
+    worst = np.where(known, scores, np.inf).min(axis=1, keepdims=True)
+    return np.where(known, scores, np.where(np.isfinite(worst), worst, 0.0))
 
 
 def _alphabeta(game: SearchGame, depth: int, nodes: int = 200_000) -> WorldEngine:
     """Minimax to a depth: compiled for packed chess, through states elsewhere."""
     if isinstance(game, OpenSpielSearchGame):
+        if game.game.get_type().short_name == "python_kriegspiel":
+            from klss_spiel.matches.chess_engines import kriegspiel_alphabeta
+
+            return kriegspiel_alphabeta(game.game, depth, nodes)
         return _minimax_of_states(game, depth)
+    from klss_spiel.games.chess.packed.search_game import DarkChess
     from klss_spiel.matches.chess_engines import packed_alphabeta
 
+    if not isinstance(game, DarkChess):
+        raise ValueError(f"expected dark chess or a game searched through states, got {game.name}")
     return packed_alphabeta(game, depth, nodes)
 
 

@@ -17,7 +17,6 @@ import numpy as np
 import pyspiel
 
 from klss_spiel.algorithms import cfr, regret
-from klss_spiel.algorithms.padded_form import pad_form
 from klss_spiel.openspiel import policy_from_openspiel
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
@@ -48,17 +47,22 @@ class Contender:
 
 class _Ours:
     def __init__(
-        self, tree: GameTree, minimizer: regret.RegretMinimizer, averaging: int, dtype: Any
+        self,
+        tree: GameTree,
+        minimizer: regret.RegretMinimizer,
+        averaging: int,
+        engine: str,
+        dtype: Any,
     ) -> None:
         self._tree = tree
-        self._padded = pad_form(sequence_form_from_tree(tree), dtype)
+        self._prepared = cfr.prepare(sequence_form_from_tree(tree), engine, dtype)
         self._minimizer = minimizer
         self._averaging = averaging
         self._solution: cfr.Solution | None = None
 
     def advance(self, iterations: int) -> None:
         self._solution = cfr.solve(
-            self._padded, iterations, self._minimizer, self._averaging, start=self._solution
+            self._prepared, iterations, self._minimizer, self._averaging, start=self._solution
         )
 
     def policy(self) -> BehaviorPolicy:
@@ -90,10 +94,11 @@ def ours(
     name: str,
     minimizer: regret.RegretMinimizer = regret.RM_PLUS,
     averaging: int = cfr.LINEAR,
+    engine: str = "compiled",
     dtype: Any = None,
 ) -> Contender:
-    """Our CFR loop with a minimiser and an averaging scheme."""
-    return Contender(name, lambda game, tree: _Ours(tree, minimizer, averaging, dtype))
+    """Our CFR loop with a minimiser, an averaging scheme and an engine."""
+    return Contender(name, lambda game, tree: _Ours(tree, minimizer, averaging, engine, dtype))
 
 
 def compiled(game: Any) -> Any:
@@ -167,6 +172,8 @@ class _LiteEFG:
 
 KLSS_SPIEL = ours("klss_spiel")
 KLSS_SPIEL_FLOAT32 = ours("klss_spiel float32", dtype=np.float32)
+KLSS_SPIEL_JAX = ours("klss_spiel jax", engine="jax")
+KLSS_SPIEL_JAX_FLOAT32 = ours("klss_spiel jax float32", engine="jax", dtype=np.float32)
 OPENSPIEL_CPP = openspiel_cpp("openspiel_cpp", "CFRPlusSolver")
 OPENSPIEL_PYTHON = Contender("openspiel_python", _start_openspiel_python)
 OPENSPIEL_JAX = Contender("openspiel_jax", _start_openspiel_jax)
@@ -176,7 +183,8 @@ LITE_EFG = Contender("LiteEFG", _LiteEFG)
 COMPARED = (
     ours("klss_spiel CFR", regret.RM, cfr.UNIFORM),
     ours("klss_spiel CFR+", regret.RM_PLUS, cfr.LINEAR),
-    ours("klss_spiel PCFR+", regret.PRM_PLUS, cfr.QUADRATIC),
+    ours("klss_spiel PCFR+", regret.REEVALUATED_PRM_PLUS, cfr.QUADRATIC),
+    ours("klss_spiel PCFR+ cheap", regret.PRM_PLUS, cfr.QUADRATIC),
     ours("klss_spiel DCFR", regret.DISCOUNTED_RM, cfr.QUADRATIC),
     openspiel_cpp("OpenSpiel CFR", "CFRSolver"),
     openspiel_cpp("OpenSpiel CFR+", "CFRPlusSolver"),

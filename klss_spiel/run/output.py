@@ -29,6 +29,7 @@ from typing import Any
 
 from absl import app, flags, logging
 
+from klss_spiel.algorithms import compilation_cache
 from klss_spiel.jobs import JobError
 from klss_spiel.row_formats import Row as Row
 from klss_spiel.row_formats import columns_of as columns_of
@@ -66,6 +67,7 @@ def run_binary(
             arguments = list(argv[1:])
             if arguments and not takes_arguments:
                 raise ValueError(f"expected flags only, got the arguments {arguments}")
+            compilation_cache.enable()
             main(arguments) if takes_arguments else main()
         except (ValueError, JobError) as error:
             if logging.level_debug():
@@ -85,11 +87,15 @@ def run_binary(
 
 def use_double_precision() -> None:
     """Makes jax compute in float64, as OpenSpiel does; for binaries, before any computation."""
-    import jax
-
     # jax reports every accelerator it does not find as news.
     std_logging.getLogger("jax._src.xla_bridge").setLevel(std_logging.WARNING)
-    jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
+    if "jax" in sys.modules:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
+    else:
+        # Read when jax is imported, which a binary may never need.
+        os.environ["JAX_ENABLE_X64"] = "1"
 
 
 def emit(rows: Sequence[Row], as_json: bool, table: str | None = None) -> None:

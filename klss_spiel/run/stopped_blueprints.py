@@ -109,17 +109,16 @@ def _by_sampling(
 
 
 def _by_cfr(tree: GameTree, form: SequenceForm, target: float) -> Blueprint:
-    # jax takes seconds to import.
+    # Compiled loops take a while to import.
     from klss_spiel.algorithms import cfr, regret
-    from klss_spiel.algorithms.padded_form import pad_form
 
-    padded = pad_form(form)
+    prepared = cfr.prepare(form)
     solution: cfr.Solution | None = None
     progress = Progress(f"CFR iterations of {tree.name}")
     while True:
         done = 0 if solution is None else solution.iterations
         steps = max(1, int(done * (_LEAST_GROWTH - 1.0)))
-        solution = cfr.solve(padded, steps, regret.RM, cfr.UNIFORM, start=solution)
+        solution = cfr.solve(prepared, steps, regret.RM, cfr.UNIFORM, start=solution)
         policy = BehaviorPolicy(tree, solution.average_behavior)
         reached = nash_conv(policy, form)
         progress.update(solution.iterations)

@@ -25,6 +25,8 @@ FAULTS = (
     "chance_zero",  # an outcome that never happens
     "large_returns",  # beyond max_utility
     "general_sum",  # returns do not sum to zero
+    "shifted_sum",  # returns sum to one always, which is not what the type says
+    "undefined_returns",  # not a number
     "early_returns",  # returns before the end
     "nameless_strings",  # strings that do not say whose they are
     "actions_leak",  # player 1's legal actions show the dealt bit
@@ -33,6 +35,7 @@ FAULTS = (
     "pieces_differ",  # the observer's named pieces are not its tensor
     "observation_leaks",  # player 1's observation shows the dealt bit
     "forgets",  # player 0's second decision has forgotten the dealt bit
+    "wordless",  # None for an information state string
     "silent_off_turn",  # no information state for the player not to move
 )
 
@@ -156,6 +159,10 @@ class ToyState(pyspiel.State):
             value *= 5
         if self.fault == "general_sum":
             return [value, 0.5]
+        if self.fault == "shifted_sum":
+            return [value, 1.0 - value]
+        if self.fault == "undefined_returns":
+            return [float("nan"), float("nan")]
         return [value, -value]
 
     def __str__(self):
@@ -202,6 +209,8 @@ class ToyObserver:
     def string_from(self, state, player):
         if self.fault == "silent_off_turn" and player == 1 - state.current_player():
             raise RuntimeError("it is not your turn")
+        if self.fault == "wordless":
+            return None
         named = "".join(map(str, state.bits[1:])) if self.public else ""
         dealt = state.bits[0] if self._sees_dealt_bit(state, player, as_tensor=False) else "?"
         if self.fault == "nameless_strings":  # As if only the number of moves were seen.

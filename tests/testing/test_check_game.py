@@ -25,6 +25,8 @@ _FAULTS = [
     ("chance_zero", "chance", r"expected positive probabilities .* got \[1.0, 0.0\]"),
     ("large_returns", "utilities", r"within \[-1.0, 1.0\] .* got \[5.0, -5.0\]"),
     ("general_sum", "utilities", r"returns that sum to 0.0 .* got \[1.0, 0.5\]"),
+    ("shifted_sum", "utilities", r"returns that sum to 0.0 .* got \[1.0, 0.0\]"),
+    ("undefined_returns", "utilities", r"returns within \[-1.0, 1.0\] .* got \[nan, nan\]"),
     ("early_returns", "utilities", r"returns of 0 before the end .* got \[1.0, -1.0\]"),
     ("nameless_strings", "information_states", "expected player 0 to move .* got player 1"),
     ("actions_leak", "information_states", r"legal actions \[0\] in .* got \[1\]"),
@@ -85,7 +87,7 @@ def test_imperfect_recall_of_an_openspiel_game_is_found():
 def test_every_check_and_every_fault_has_a_test():
     checks = {name for _, name, _ in _FAULTS} | {"players", "playthrough"}
     assert checks == set(testing.CHECKS)
-    faults = {fault for fault, _, _ in _FAULTS} | {"none", "silent_off_turn"}
+    faults = {fault for fault, _, _ in _FAULTS} | {"none", "silent_off_turn", "wordless"}
     assert faults == set(toy_games.FAULTS)
     defined = {
         function

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from klss_spiel.algorithms import regret_kernels
+from klss_spiel.algorithms.regret import PRM_PLUS
 from klss_spiel.kernels import kernel
 from klss_spiel.tree import CHANCE
 
@@ -20,6 +22,9 @@ BLENDED = 2
 
 # Numba freezes globals; plain integers keep the comparisons cheap.
 _CHANCE = int(CHANCE)
+
+# What PRM+ does is the same in every iteration.
+_PRM_PLUS = regret_kernels.undiscounted(PRM_PLUS)
 
 
 class Rules(NamedTuple):
@@ -141,48 +146,22 @@ def _regrets(player: Any, t: int, pruning: bool) -> None:
             continue
         first = infosets.first_sequence[i]
         last = first + infosets.num_actions[i]
-        utility = own.utility[first:last]
-        strategy = own.strategy[first:last]
-        count = last - first
-        expected = 0.0
-        for a in range(count):
-            expected += strategy[a] * utility[a]
+        expected = regret_kernels.expected_value(first, last, own.strategy, own.utility)
         own.utility[infosets.parent_sequence[i]] += expected
         reach = infosets.reach[i]
         if reach > 0.0:
-            value = own.value[first:last]
-            for a in range(count):
-                value[a] = utility[a] / reach
+            for s in range(first, last):
+                own.value[s] = own.utility[s] / reach
         if infosets.frozen[i]:
             continue
-        regret = own.regret[first:last]
-        instant = own.instant[first:last]
-        for a in range(count):
-            instant[a] = utility[a] - expected
-        _predictive_step(regret, instant, strategy)
-        absent = own.last_absent[first:last]
-        for a in range(count):
-            if strategy[a] == 0.0:
-                absent[a] = t
-
-
-@kernel
-def _predictive_step(regret: Any, instant: Any, strategy: Any) -> None:
-    """PRM+ (Farina, Kroer and Sandholm 2021): updates `regret` and `strategy`."""
-    total = 0.0
-    count = len(regret)
-    for a in range(count):
-        new = max(regret[a] + instant[a], 0.0)
-        regret[a] = new
-        score = max(new + instant[a], 0.0)
-        strategy[a] = score
-        total += score
-    if total > 0.0:
-        for a in range(count):
-            strategy[a] /= total
-    else:
-        for a in range(count):
-            strategy[a] = 1.0 / count
+        for s in range(first, last):
+            own.instant[s] = own.utility[s] - expected
+        regret_kernels.update(
+            _PRM_PLUS, first, last, expected, own.utility, own.regret, own.strategy
+        )
+        for s in range(first, last):
+            if own.strategy[s] == 0.0:
+                own.last_absent[s] = t
 
 
 @kernel
@@ -200,7 +179,7 @@ def _root_choice(root: Any, opponent: Any, gadget: int) -> None:
         opponent.value[1 + j] = utility[j]
     for j in range(num_roots):
         instant[j] = utility[j] - expected
-    _predictive_step(regret, instant, root.maxmargin)
+    regret_kernels.update(_PRM_PLUS, 0, num_roots, expected, utility, regret, root.maxmargin)
     largest = 0.0
     for j in range(num_roots):
         _enter_step(root, j, utility[j])
@@ -221,10 +200,11 @@ def _enter_step(root: Any, j: int, utility: float) -> None:
     enter = root.enter[j]
     enter_instant = (1.0 - enter) * utility
     leave_instant = -enter * utility
-    root.enter_regret[j] = max(root.enter_regret[j] + enter_instant, 0.0)
-    root.leave_regret[j] = max(root.leave_regret[j] + leave_instant, 0.0)
-    enter_score = max(root.enter_regret[j] + enter_instant, 0.0)
-    leave_score = max(root.leave_regret[j] + leave_instant, 0.0)
+    enter_regret = regret_kernels.accumulated(_PRM_PLUS, root.enter_regret[j], enter_instant)
+    leave_regret = regret_kernels.accumulated(_PRM_PLUS, root.leave_regret[j], leave_instant)
+    root.enter_regret[j], root.leave_regret[j] = enter_regret, leave_regret
+    enter_score = max(enter_regret + enter_instant, 0.0)
+    leave_score = max(leave_regret + leave_instant, 0.0)
     total = enter_score + leave_score
     # With nothing to choose between them the opponent stays out: the searching
     # player's strategy is safe, and maxmargin goes on improving it.
@@ -239,9 +219,7 @@ def plan_from_strategy(player: Any) -> None:
         first = infosets.first_sequence[i]
         last = first + infosets.num_actions[i]
         reach = own.plan[infosets.parent_sequence[i]]
-        strategy, plan = own.strategy[first:last], own.plan[first:last]
-        for a in range(last - first):
-            plan[a] = reach * strategy[a]
+        regret_kernels.extend_plan(first, last, reach, own.strategy, own.plan)
 
 
 @kernel
@@ -256,12 +234,11 @@ def best_response(player: Any, free_root: bool) -> None:
     for i in range(player.num_infosets - 1, 0 if free_root else -1, -1):
         first = infosets.first_sequence[i]
         last = first + infosets.num_actions[i]
-        best = -np.inf
-        expected = 0.0
-        for s in range(first, last):
-            best = max(best, own.utility[s])
-            expected += own.strategy[s] * own.utility[s]
-        own.utility[infosets.parent_sequence[i]] += expected if infosets.frozen[i] else best
+        if infosets.frozen[i]:
+            value = regret_kernels.expected_value(first, last, own.strategy, own.utility)
+        else:
+            value = regret_kernels.best_value(first, last, own.utility)
+        own.utility[infosets.parent_sequence[i]] += value
 
 
 @kernel

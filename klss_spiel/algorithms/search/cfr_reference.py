@@ -6,10 +6,9 @@ regret minimisers applied to all infosets at once, no speed to speak of.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
-from klss_spiel.algorithms.regret import RegretMinimizer
+from klss_spiel.algorithms.regret import Prediction, RegretMinimizer
 from klss_spiel.algorithms.search.root import RootArrays, RootGadget
 from klss_spiel.algorithms.search.tree import ROOT_INFOSET, SearchTree
 from klss_spiel.arrays import FloatArray
@@ -36,6 +35,8 @@ def iterate(
       averaging: its weight in the average is `iteration` to this power.
       pruning: leave alone infosets to which the opponent does not play.
     """
+    if minimizer.prediction is Prediction.REEVALUATED:
+        raise ValueError(f"search trees do not re-evaluate predictions, got {minimizer.name}")
     for player in (tree.player, tree.opponent):
         _update_player(tree, player, minimizer, iteration, averaging, pruning)
         if player == tree.opponent:
@@ -106,12 +107,10 @@ def _update_player(
         updated &= reach > 0.0
     changed = owned[updated[owner[owned]]]
     instant = utility[changed] - expected[owner[changed]]
-    regret = minimizer.accumulate(
-        jnp.asarray(own.regret[changed]), jnp.asarray(instant), jnp.asarray(iteration)
-    )
+    regret = minimizer.accumulate(own.regret[changed], instant, iteration)
     scores = np.zeros(count)
-    scores[changed] = np.maximum(np.asarray(minimizer.scores(regret, jnp.asarray(instant))), 0.0)
-    own.regret[changed] = np.asarray(regret)
+    scores[changed] = np.maximum(minimizer.scores(regret, instant), 0.0)
+    own.regret[changed] = regret
     own.instant[changed] = instant
     own.strategy[changed] = treeplex.behavior(scores)[changed]
     absent = changed[own.strategy[changed] == 0.0]
@@ -133,22 +132,21 @@ def update_root(
     utility = opponent.utility[chosen] + root.alternate
     opponent.utility[chosen] = utility
     opponent.value[chosen] = utility
-    t = jnp.asarray(iteration)
 
     instant = utility - root.maxmargin @ utility
-    regret = minimizer.accumulate(jnp.asarray(opponent.regret[chosen]), jnp.asarray(instant), t)
-    scores = np.maximum(np.asarray(minimizer.scores(regret, jnp.asarray(instant))), 0.0)
-    opponent.regret[chosen] = np.asarray(regret)
+    regret = minimizer.accumulate(opponent.regret[chosen], instant, iteration)
+    scores = np.maximum(minimizer.scores(regret, instant), 0.0)
+    opponent.regret[chosen] = regret
     opponent.instant[chosen] = instant
     total = scores.sum()
     root.maxmargin[:] = scores / total if total > 0.0 else 1.0 / tree.num_roots
 
     instants = np.stack([(1.0 - root.enter) * utility, -root.enter * utility])
     regrets = minimizer.accumulate(
-        jnp.asarray(np.stack([root.enter_regret, root.leave_regret])), jnp.asarray(instants), t
+        np.stack([root.enter_regret, root.leave_regret]), instants, iteration
     )
-    scores = np.maximum(np.asarray(minimizer.scores(regrets, jnp.asarray(instants))), 0.0)
-    root.enter_regret[:], root.leave_regret[:] = np.asarray(regrets)
+    scores = np.maximum(minimizer.scores(regrets, instants), 0.0)
+    root.enter_regret[:], root.leave_regret[:] = regrets
     totals = scores.sum(axis=0)
     root.enter[:] = np.where(totals > 0.0, scores[0] / np.where(totals > 0.0, totals, 1.0), 0.0)
 

@@ -138,9 +138,8 @@ class Cfr:
         self, subgames: Sequence[Subgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         """See `SubgameSolver`."""
-        # jax takes seconds to import, which linear programming need not wait for.
+        # Compiled loops take a while to import, which linear programming need not wait for.
         from klss_spiel.algorithms import cfr, regret
-        from klss_spiel.algorithms.padded_form import pad_form
 
         if any(bound is not None for bound in bounds):
             raise ValueError("CFR cannot keep lower bounds; solve by linear programming")
@@ -152,7 +151,7 @@ class Cfr:
         if budget.nodes is not None:
             raise ValueError("subgames do not grow: expected a budget of iterations or seconds")
         joint, numbers = join_forms([subgame.form for subgame in subgames])
-        padded = pad_form(joint)
+        prepared = cfr.prepare(joint)
         chunk = budget.iterations if budget.reproducible else _CHUNK
         clock, solution = budget.start(), None
         while solution is None or not clock.exhausted:
@@ -161,7 +160,7 @@ class Cfr:
             if budget.iterations is not None:
                 steps = min(chunk, budget.iterations - clock.iterations)
             solution = cfr.solve(
-                padded,
+                prepared,
                 steps,
                 minimizer=regret.MINIMIZERS[self.minimizer],
                 averaging=self.averaging,

@@ -18,8 +18,11 @@ import weakref
 
 import numpy as np
 
+from klss_spiel.algorithms import cfr
 from klss_spiel.algorithms.values.border import NO_SEQUENCE, NOT_BELOW, Border
+from klss_spiel.algorithms.values.reduction import reduce_form
 from klss_spiel.arrays import FloatArray
+from klss_spiel.best_response import best_response_to
 from klss_spiel.linear_program import LinearSolver, Method, solve
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import (
@@ -58,7 +61,11 @@ def game_value(tree: GameTree) -> float:
 
 
 def safe_completion(
-    border: Border, player: int, trunk: FloatArray, solver: LinearSolver | None = None
+    border: Border,
+    player: int,
+    trunk: FloatArray,
+    solver: LinearSolver | None = None,
+    iterations: int | None = None,
 ) -> Completion:
     """The continuation that makes most of a trunk strategy against any opponent.
 
@@ -67,16 +74,24 @@ def safe_completion(
       player: whose trunk strategy.
       trunk: [S of the trunk] its behaviour probabilities.
       solver: a solver to reuse.
+      iterations: of CFR+ instead of the exact program, for games that are too large for
+        it; what the continuation found gets is then a lower bound of the best.
     """
-    form = _completion_form(border, player, trunk)
-    solution = (solver or LinearSolver()).solve(form, player)
-    return Completion(player, solution.value, solution.behavior)
+    reduced = reduce_form(_completion_form(border, player, trunk))
+    if iterations is None:
+        solution = (solver or LinearSolver()).solve(reduced.form, player)
+        return Completion(player, solution.value, reduced.expand(player, solution.behavior))
+    found = cfr.solve(reduced.form, iterations)
+    value = -best_response_to(reduced.form, 1 - player, found.average[player]).value
+    behavior = found.average_behavior[player]
+    return Completion(player, value, reduced.expand(player, behavior))
 
 
 def trunk_exploitability(
     border: Border,
     trunk: tuple[FloatArray, FloatArray],
     solver: LinearSolver | None = None,
+    iterations: int | None = None,
 ) -> float:
     """What both trunk strategies together have given away for good.
 
@@ -87,9 +102,10 @@ def trunk_exploitability(
       border: the border.
       trunk: for each player, [S of the trunk] behaviour probabilities.
       solver: a solver to reuse.
+      iterations: as in `safe_completion`; the result is then an upper bound.
     """
     # The game's value cancels: player 1's is minus that of player 0.
-    return -sum(safe_completion(border, p, trunk[p], solver).guarantee for p in PLAYERS)
+    return -sum(safe_completion(border, p, trunk[p], solver, iterations).guarantee for p in PLAYERS)
 
 
 def trunk_exploitabilities(

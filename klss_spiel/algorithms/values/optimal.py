@@ -247,7 +247,7 @@ def history_interval(
     form = _level_form(border, ranges, levels, 0, _uniform(border), _nothing_fixed(border))
     tree, treeplexes = border.tree, form.treeplexes
     below = np.flatnonzero((border.root == node) & (tree.num_children == 0))
-    sequences = [_bottom_sequences(border, p, below) for p in PLAYERS]
+    sequences = [bottom_sequences(border, p, below) for p in PLAYERS]
     payoff = (tree.chance_reach[below] / border.chance_reach[node]) * tree.utility[below]
     found = []
     for sign in (1.0, -1.0):
@@ -368,7 +368,7 @@ def _below(border: Border, player: int, infosets: BoolArray) -> IntArray:
     return np.flatnonzero(inside).astype(np.int32)
 
 
-def _bottom_sequences(border: Border, player: int, nodes: IntArray) -> IntArray:
+def bottom_sequences(border: Border, player: int, nodes: IntArray) -> IntArray:
     """The player's sequence in the bottoms at some nodes below the border."""
     inner = border.bottom_part.own_sequence[player][border.tree.sequence[player, nodes]]
     outer = 1 + border.node_infoset[player, border.root[nodes]]

@@ -68,7 +68,7 @@ class Ranges:
           reach: for each player, [J] own reach probabilities (or multiples of them).
         """
         border.check_values(reach, "ranges")
-        uniform = ranges(border, BehaviorPolicy.uniform(border.tree)).reach
+        uniform = border.uniform_reach
         positive = [np.asarray(reach[p], dtype=np.float64) > 0.0 for p in PLAYERS]
         first, second = (np.where(positive[p], reach[p], uniform[p]) for p in PLAYERS)
         return cls(

@@ -23,6 +23,7 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "horizon": play.NO_HORIZON,
     "players": 2,
 }
+_TERMINAL: Final = int(pyspiel.PlayerId.TERMINAL)
 _COLOURS: Final = ("White", "Black")
 
 # Whose view an observer shows; White's and Black's are their player numbers.
@@ -63,7 +64,6 @@ class ChessGame(registration.RegisteredGame):
 
     def __init__(self, description: pyspiel.GameType, setup: play.Setup, params: Mapping[str, Any]):
         self.setup = setup
-        self.first = setup.first_moment()
         game_info = pyspiel.GameInfo(
             num_distinct_actions=len(setup.table.moves),
             max_chance_outcomes=0,
@@ -75,17 +75,21 @@ class ChessGame(registration.RegisteredGame):
         )
         super().__init__(description, game_info, params)
 
+    def first_moment(self) -> play.Moment:
+        """The start of the game; what is heavy is imported when it is first asked for."""
+        return self.setup.first_moment()
+
     def new_initial_state(self) -> ChessState:
         """Returns the state at the start of the game."""
         return ChessState(self)
 
     def public_partition(self, tree: Any, nodes: Any = None) -> Any:
         """[N] labels of public states; see `public_boards.public_partition`."""
-        return public_boards.public_partition(self.first, tree, nodes)
+        return public_boards.public_partition(self.first_moment(), tree, nodes)
 
     def public_planes(self, tree: Any, nodes: Any) -> Any:
         """[nodes, F, ...] public tensors; see `public_boards.public_planes`."""
-        return public_boards.public_planes(self.first, tree, nodes)
+        return public_boards.public_planes(self.first_moment(), tree, nodes)
 
     def make_py_observer(
         self,
@@ -104,20 +108,17 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
 
     def __init__(self, game: ChessGame):
         super().__init__(game)
-        self.moment: play.Moment = game.first
+        self.moment: play.Moment = game.first_moment()
 
     def current_player(self) -> int:
         """Returns the player to move, or TERMINAL when the game is over."""
         moment = self.moment
-        return moment.course.position.side if moment.outcome is None else pyspiel.PlayerId.TERMINAL
+        return moment.side if moment.outcome is None else _TERMINAL
 
     def _legal_actions(self, player: int) -> list[int]:
         return list(self.moment.legal_actions()) if player == self.current_player() else []
 
     def _apply_action(self, action: int) -> None:
-        if action not in self.moment.legal_actions():
-            legal = [self.moment.setup.table.names[a] for a in self.moment.legal_actions()]
-            raise ValueError(f"expected an action among {', '.join(legal)}, got {action}")
         self.moment = self.moment.after(action)
 
     def _action_to_string(self, player: int, action: int) -> str:
@@ -133,16 +134,24 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
         return [outcome, 0.0 - outcome]  # no -0.0
 
     def __str__(self) -> str:
-        return boards.fen_of(self.moment.course.position)
+        return boards.fen_of(self.moment.position)
 
     def information_state_string(self, player: int | None = None) -> str:
         """Returns everything the player has done and been told, in order."""
         if player in (rules.WHITE, rules.BLACK):
-            return self.moment.told[player]
+            return self.moment.told_to(player)
         # The inherited method gives the same text through an observer, more slowly. It
         # knows which player is meant by default and how to refuse a wrong one.
         arguments = () if player is None else (player,)
         return str(super().information_state_string(*arguments))
+
+    def observation_string(self, player: int | None = None) -> str:
+        """Returns what the player sees now."""
+        if player in (rules.WHITE, rules.BLACK):
+            return f"{_COLOURS[player]} {self.moment.private_text(player)}"
+        # As above.
+        arguments = () if player is None else (player,)
+        return str(super().observation_string(*arguments))
 
     def observation_json(self, player: int) -> str:
         """Returns what the player sees now, as JSON."""
@@ -202,7 +211,7 @@ class ChessObserver:
             self.dict["player"][player] = 1.0
         written = -1
         for moment in reversed(play.chain(state.moment)) if self._recall else [state.moment]:
-            ply = moment.course.plies
+            ply = moment.plies
             if ply == written:  # a failed try: the ply's last moment knows it, too
                 continue
             written = ply
@@ -228,7 +237,7 @@ class ChessObserver:
                 continue
             owner = player if view == _OBSERVING_PLAYER else view
             if self._recall:
-                texts.append(state.moment.told[owner])
+                texts.append(state.moment.told_to(owner))
             else:
                 texts.append(f"{_COLOURS[owner]} {state.moment.private_text(owner)}")
         return "; ".join(texts)

@@ -64,6 +64,12 @@ class DarkChessGame(adapter.ChessGame):
         description = adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
         super().__init__(description, setup, parameters)
 
+    def first_moment(self) -> play.Moment:
+        """The start of the game, on packed positions."""
+        from klss_spiel.games.chess.packed.moments import PackedMoment
+
+        return PackedMoment.first(self._dark_chess_setup)
+
     def game_tree(self, max_nodes: int, progress: Progress | None = None) -> GameTree:
         """The whole game tree, enumerated by compiled code; see `packed.tree`."""
         from klss_spiel.games.chess.packed import tree

@@ -16,6 +16,7 @@ from klss_spiel.games.chess.play import (
     Course,
     Tensors,
     TensorShapes,
+    illegal_action,
     longest_course,
     reduce_moment,
     win_for,
@@ -111,7 +112,9 @@ class DarkChessSetup:
 
 
 class DarkChessMoment(NamedTuple):
-    """One point of a game; implements `play.Moment`.
+    """One point of a game by the plain rules; implements `play.Moment`.
+
+    The reference of `packed.moments`, on which the game itself is played.
 
     Attributes:
         setup: the game.
@@ -136,13 +139,34 @@ class DarkChessMoment(NamedTuple):
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_moment(self)
 
+    @property
+    def position(self) -> rules.Position:
+        """The true position."""
+        return self.course.position
+
+    @property
+    def side(self) -> int:
+        """Who is to move."""
+        return self.course.position.side
+
+    @property
+    def plies(self) -> int:
+        """Moves made by both sides."""
+        return self.course.plies
+
+    def told_to(self, player: int) -> str:
+        """One player's information state."""
+        return self.told[player]
+
     def legal_actions(self) -> tuple[int, ...]:
         """Actions of the side to move, in increasing order."""
         return self.setup.legal_actions(self.course.position) if self.outcome is None else ()
 
     def after(self, action: int) -> DarkChessMoment:
-        """The moment after an action of the side to move."""
+        """The moment after an action of the side to move; ValueError if it is illegal."""
         setup = self.setup
+        if action not in self.legal_actions():
+            raise illegal_action(setup, self.legal_actions(), action)
         table = setup.table
         mover = self.course.position.side
         course = self.course.after(table.moves[action])
@@ -195,17 +219,9 @@ class DarkChessMoment(NamedTuple):
 
     def private_shapes(self) -> TensorShapes:
         """Names and shapes of a player's tensors."""
-        start = self.setup.start
-        return {
-            "board": observation.planes_shape(start),
-            "en_passant": (start.height, start.width),
-            "castling": (2,),
-        }
+        return observation.fog_shapes(self.setup.start)
 
     def write_private(self, player: int, tensors: Tensors) -> None:
         """Fills a player's tensors."""
         position, seen = self.view(player)
-        observation.write_planes(tensors["board"], position, seen)
-        observation.write_castling(tensors["castling"], position, player)
-        if position.en_passant is not None and position.side == player:
-            tensors["en_passant"].flat[position.en_passant] = 1.0
+        observation.write_fog(tensors, position, seen, player)

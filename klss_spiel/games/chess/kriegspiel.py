@@ -79,7 +79,16 @@ class KriegspielGame(adapter.ChessGame):
         parameters = registration.complete_parameters(_GAME_TYPE, params)
         setup = setup_from_parameters(parameters)
         description = adapter.game_type(_SHORT_NAME, _LONG_NAME, _PARAMETERS, setup)
+        self._kriegspiel_setup = setup
         super().__init__(description, setup, parameters)
+
+    def first_moment(self) -> play.Moment:
+        """The start of the game, on packed positions unless knowledge limits the tries."""
+        if self._kriegspiel_setup.tries is Tries.POSSIBLE:
+            return self._kriegspiel_setup.first_moment()
+        from klss_spiel.games.chess.packed.kriegspiel_moments import PackedKriegspielMoment
+
+        return PackedKriegspielMoment.first(self._kriegspiel_setup)
 
 
 registration.register(_GAME_TYPE, KriegspielGame)

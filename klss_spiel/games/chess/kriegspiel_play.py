@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from klss_spiel.games.chess import kriegspiel_umpire as umpire
 from klss_spiel.games.chess import observation, rules
 from klss_spiel.games.chess.actions import ActionTable, action_table
+from klss_spiel.games.chess.memory import Memory
 from klss_spiel.games.chess.play import (
     DRAW,
     NO_ACTION,
@@ -19,13 +20,14 @@ from klss_spiel.games.chess.play import (
     Course,
     Tensors,
     TensorShapes,
+    illegal_action,
     longest_course,
     reduce_moment,
     win_for,
 )
 
-_ILLEGAL: Final = "?"
-_OVERHEARD: Final = " tried"
+ILLEGAL: Final = "?"
+OVERHEARD: Final = " tried"
 _MAX_KNOWLEDGE: Final = 1 << 17  # information states whose positions are remembered
 
 
@@ -67,14 +69,12 @@ class KriegspielSetup:
     are_there_any: umpire.AreThereAny = umpire.AreThereAny.NONE
     count_tries: bool = False
     tries: Tries = Tries.ALL
-    knowledge: dict[str, frozenset[rules.Position]] = dataclasses.field(
-        default_factory=dict, repr=False
+    knowledge: Memory[str, frozenset[rules.Position]] = dataclasses.field(
+        default_factory=lambda: Memory(_MAX_KNOWLEDGE), repr=False
     )
-    offers: dict[str, tuple[int, ...]] = dataclasses.field(default_factory=dict, repr=False)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = [getattr(self, field.name) for field in dataclasses.fields(self)]
-        return KriegspielSetup, tuple(fields[:-2])  # without what is remembered
+    offers: Memory[str, tuple[int, ...]] = dataclasses.field(
+        default_factory=lambda: Memory(_MAX_KNOWLEDGE), repr=False
+    )
 
     @property
     def table(self) -> ActionTable:
@@ -116,6 +116,16 @@ def _all_tries(position: rules.Position) -> tuple[int, ...]:
     return tuple(sorted(numbers[move] for move in umpire.all_tries(position)))
 
 
+def tries_text(
+    setup: KriegspielSetup, failed: tuple[rules.Move, ...], own_tries: bool
+) -> list[str]:
+    """Words on the illegal tries since the last move, to who made them or to the other."""
+    if own_tries:
+        names, numbers = setup.table.names, setup.table.numbers
+        return [f"{names[numbers[move]]}{ILLEGAL}" for move in failed]
+    return [f"{OVERHEARD.strip()}:{len(failed)}"] if setup.announce_tries else []
+
+
 class KriegspielMoment(NamedTuple):
     """One point of a game; implements `play.Moment`.
 
@@ -148,6 +158,25 @@ class KriegspielMoment(NamedTuple):
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_moment(self)
 
+    @property
+    def position(self) -> rules.Position:
+        """The true position."""
+        return self.course.position
+
+    @property
+    def side(self) -> int:
+        """Who is to move."""
+        return self.course.position.side
+
+    @property
+    def plies(self) -> int:
+        """Moves made by both sides."""
+        return self.course.plies
+
+    def told_to(self, player: int) -> str:
+        """One player's information state."""
+        return self.told[player]
+
     def legal_actions(self) -> tuple[int, ...]:
         """Tries of the side to move, in increasing order."""
         if self.outcome is not None:
@@ -170,14 +199,14 @@ class KriegspielMoment(NamedTuple):
             )
             numbers = setup.table.numbers
             offered = tuple(sorted(numbers[move] for move in set(itertools.chain(*steps))))
-            if len(setup.offers) >= _MAX_KNOWLEDGE:
-                setup.offers.clear()
-            setup.offers[self.told[side]] = offered
+            setup.offers.put(self.told[side], offered)
         return offered
 
     def after(self, action: int) -> KriegspielMoment:
-        """The moment after a try of the side to move."""
+        """The moment after a try of the side to move; ValueError if it is not offered."""
         setup = self.setup
+        if action not in self.legal_actions():
+            raise illegal_action(setup, self.legal_actions(), action)
         position = umpire.without_clocks(self.course.position)
         move = setup.table.moves[action]
         step = umpire.step_of(position, move, setup.are_there_any)
@@ -186,8 +215,8 @@ class KriegspielMoment(NamedTuple):
         if step is None:
             course, announcement = self.course, self.announcement
             failed, num_tries = (*self.failed, move), self.num_tries + 1
-            told[position.side] += _ILLEGAL
-            told[1 - position.side] += _OVERHEARD if setup.announce_tries else ""
+            told[position.side] += ILLEGAL
+            told[1 - position.side] += OVERHEARD if setup.announce_tries else ""
         else:
             course, announcement = self.course.after(move), step.announcement
             failed, num_tries = (), self.num_tries
@@ -211,19 +240,16 @@ class KriegspielMoment(NamedTuple):
         """Every position (without clocks) that fits what the player has been told."""
         knowledge = self.setup.knowledge
         unlearned = []
+        positions = None
         moment: KriegspielMoment | None = self
-        while moment is not None and moment.told[player] not in knowledge:
+        while moment is not None and (positions := knowledge.get(moment.told[player])) is None:
             unlearned.append(moment)
             moment = moment.before
-        if moment is None:
+        if positions is None:
             positions = frozenset([umpire.without_clocks(self.setup.start)])
-        else:
-            positions = knowledge[moment.told[player]]
-        if len(knowledge) + len(unlearned) > _MAX_KNOWLEDGE:
-            knowledge.clear()
         for later in reversed(unlearned):
             positions = later._learn(player, positions)
-            knowledge[later.told[player]] = positions
+            knowledge.put(later.told[player], positions)
         return positions
 
     def _learn(
@@ -257,7 +283,7 @@ class KriegspielMoment(NamedTuple):
     def public_text(self) -> str:
         """The latest announcement as both players hear it, and whose move it is."""
         public = self.announcement.heard[1 - self.course.position.side]
-        tries = f"{_OVERHEARD}:{len(self.failed)}" if self.setup.announce_tries else ""
+        tries = f"{OVERHEARD}:{len(self.failed)}" if self.setup.announce_tries else ""
         return f"{'wb'[self.course.position.side]} {public}{tries}"
 
     def private_text(self, player: int) -> str:
@@ -267,12 +293,8 @@ class KriegspielMoment(NamedTuple):
             observation.own_text(position, player),
             observation.own_castling_text(position, player),
             self.announcement.heard[player],
+            *tries_text(self.setup, self.failed, own_tries=player == position.side),
         ]
-        if player == position.side:
-            names, numbers = self.setup.table.names, self.setup.table.numbers
-            words += [f"{names[numbers[move]]}{_ILLEGAL}" for move in self.failed]
-        elif self.setup.announce_tries:
-            words.append(f"{_OVERHEARD.strip()}:{len(self.failed)}")
         return " ".join(words)
 
     def public_shapes(self) -> TensorShapes:

@@ -65,6 +65,26 @@ class Announcement(NamedTuple):
 SILENCE: Final = Announcement(Gone.NOTHING, None, rules.NO_CHECK, (), (QUIET, QUIET))
 
 
+class Facts(NamedTuple):
+    """What has happened in a legal move, as far as an umpire may speak of it.
+
+    Attributes:
+        gone: whether a pawn or a piece was captured.
+        square: where it stood, or None.
+        checks: directions of the check given.
+        is_stuck: whether the side now to move has no legal move.
+        is_dead: whether nobody can mate any more.
+        pawn_captures: legal captures by its pawns, if anything is said about them.
+    """
+
+    gone: Gone
+    square: int | None
+    checks: rules.CheckDirection
+    is_stuck: bool
+    is_dead: bool
+    pawn_captures: tuple[rules.Move, ...]
+
+
 class Step(NamedTuple):
     """A legal move with its consequences."""
 
@@ -116,18 +136,32 @@ def _announce(
 ) -> Announcement:
     square = rules.captured_square(before, move)
     gone = Gone.NOTHING
-    checks = rules.check_directions(after, after.side)
-    words = []
     if square is not None:
         is_pawn = rules.kind_of(before.squares[square]) == rules.PAWN
         gone = Gone.PAWN if is_pawn else Gone.PIECE
-        words.append(f"{gone.name.lower()}:{boards.square_name(square, before.width)}")
+    facts = Facts(
+        gone=gone,
+        square=square,
+        checks=rules.check_directions(after, after.side),
+        is_stuck=is_stuck(after),
+        is_dead=rules.is_dead(after),
+        pawn_captures=() if any_rule is AreThereAny.NONE else _pawn_captures(after),
+    )
+    return announce(facts, any_rule, after.side, after.width)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def announce(facts: Facts, any_rule: AreThereAny, side: int, width: int) -> Announcement:
+    """What the umpire says of a move after which `side` is to move."""
+    gone, square, checks, stuck, dead, captures = facts
+    words = []
+    if square is not None:
+        words.append(f"{gone.name.lower()}:{boards.square_name(square, width)}")
     words += [text for direction, text in _CHECK_TEXT.items() if direction in checks]
-    if is_stuck(after):
+    if stuck:
         words.append("mate" if checks else "stalemate")
-    elif rules.is_dead(after):
+    elif dead:
         words.append("draw")
-    captures = () if any_rule is AreThereAny.NONE else _pawn_captures(after)
     if any_rule is AreThereAny.ANY:
         words.append("try" if captures else "no")
     elif any_rule is AreThereAny.COUNT:
@@ -135,8 +169,8 @@ def _announce(
     public = ",".join(words) or QUIET
     heard = [public, public]
     if any_rule is AreThereAny.ALL:
-        names = [boards.move_to_uci(capture, after.width) for capture in captures]
-        heard[after.side] += f",tries:{'+'.join(names) or QUIET}"
+        names = [boards.move_to_uci(capture, width) for capture in captures]
+        heard[side] += f",tries:{'+'.join(names) or QUIET}"
     return Announcement(gone, square, checks, captures, (heard[0], heard[1]))
 
 

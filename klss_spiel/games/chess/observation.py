@@ -8,6 +8,7 @@ other side's castling rights.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -119,6 +120,28 @@ def write_planes(planes: npt.NDArray[np.float32], position: rules.Position, seen
             flat[VACANT_PLANE, square] = 1.0
         else:
             flat[_PIECE_CODES.index(code), square] = 1.0
+
+
+def fog_shapes(start: rules.Position) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the tensors of a player of dark chess."""
+    return {
+        "board": planes_shape(start),
+        "en_passant": (start.height, start.width),
+        "castling": (2,),
+    }
+
+
+def write_fog(
+    tensors: Mapping[str, npt.NDArray[np.float32]],
+    position: rules.Position,
+    seen: int,
+    colour: int,
+) -> None:
+    """Fills the tensors of a player of dark chess, who sees the squares `seen`."""
+    write_planes(tensors["board"], position, seen)
+    write_castling(tensors["castling"], position, colour)
+    if position.en_passant is not None and position.side == colour:
+        tensors["en_passant"].flat[position.en_passant] = 1.0
 
 
 def write_castling(rights: npt.NDArray[np.float32], position: rules.Position, colour: int) -> None:

@@ -94,8 +94,19 @@ class Moment(Protocol):
         """The true position and what draws depend on."""
 
     @property
-    def told(self) -> tuple[str, str]:
-        """[player] own actions and observations so far: the information state."""
+    def position(self) -> rules.Position:
+        """The true position."""
+
+    @property
+    def side(self) -> int:
+        """Who is to move."""
+
+    @property
+    def plies(self) -> int:
+        """Moves made by both sides."""
+
+    def told_to(self, player: int) -> str:
+        """A player's own actions and observations so far: the information state."""
 
     @property
     def outcome(self) -> float | None:
@@ -109,11 +120,11 @@ class Moment(Protocol):
     def action(self) -> int:
         """The last action; NO_ACTION at the start."""
 
-    def legal_actions(self) -> tuple[int, ...]:
+    def legal_actions(self) -> Sequence[int]:
         """Actions of the side to move, in increasing order; none when the game is over."""
 
     def after(self, action: int) -> Moment:
-        """The moment after an action of the side to move."""
+        """The moment after an action of the side to move; ValueError if it is illegal."""
 
     def view(self, player: int) -> tuple[rules.Position, int]:
         """A position and the bit set of its squares that the player sees now."""
@@ -135,6 +146,12 @@ class Moment(Protocol):
 
     def write_private(self, player: int, tensors: Tensors) -> None:
         """Fills a player's tensors, which are zero."""
+
+
+def illegal_action(setup: Setup, legal: Sequence[int], action: int) -> ValueError:
+    """What to raise for an action that is none of the legal ones."""
+    names = ", ".join(setup.table.names[known] for known in legal)
+    return ValueError(f"expected an action among {names}, got {action}")
 
 
 def chain(moment: Moment) -> list[Moment]:

@@ -86,7 +86,7 @@ def _plies(moment: Moment) -> list[Moment]:
     plies: list[Moment] = []
     here: Moment | None = moment
     while here is not None and here.before is not None:
-        if here.course.plies != here.before.course.plies:
+        if here.plies != here.before.plies:
             plies.append(here)
         here = here.before
     return plies[::-1]

@@ -46,6 +46,11 @@ _SHAPES: Final = {
 }
 
 
+def piece_path(kind: int) -> str:
+    """The outline of a kind of piece as the data of an SVG path on a cell of 45 by 45."""
+    return _SHAPES[kind] + _FOOT
+
+
 def everything(position: rules.Position) -> int:
     """Bit set of all squares: a board without fog."""
     return (1 << len(position.squares)) - 1
@@ -66,7 +71,7 @@ def svg(state: ChessState, player: int | None = None) -> str:
 def svg_views(state: ChessState) -> str:
     """The true board, White's view and Black's view side by side as an SVG document."""
     pictures = [("the position", None), ("White sees", rules.WHITE), ("Black sees", rules.BLACK)]
-    position = state.moment.course.position
+    position = state.moment.position
     width, height = _picture_size(position)
     parts = [_opening(len(pictures) * width, height + _CAPTION)]
     for column, (caption, player) in enumerate(pictures):
@@ -82,7 +87,7 @@ def svg_views(state: ChessState) -> str:
 
 def _view(state: ChessState, player: int | None) -> tuple[rules.Position, int]:
     if player is None:
-        position = state.moment.course.position
+        position = state.moment.position
         return position, everything(position)
     if player not in (rules.WHITE, rules.BLACK):
         raise ValueError(f"expected player 0 (White), 1 (Black) or None, got {player}")
@@ -161,7 +166,7 @@ def _piece(corner: tuple[int, int], code: int) -> str:
     fill, line = _COLOURS[code >> 3]
     x, y = corner
     return (
-        f'<path transform="translate({x} {y})" d="{_SHAPES[rules.kind_of(code)]}{_FOOT}" '
+        f'<path transform="translate({x} {y})" d="{piece_path(rules.kind_of(code))}" '
         f'fill="{fill}" stroke="{line}" stroke-width="1.4" stroke-linejoin="round">'
         f"<title>{boards.piece_letter(code)}</title></path>"
     )

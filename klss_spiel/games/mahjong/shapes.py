@@ -86,9 +86,13 @@ def wins(hand: tiles.Counts, sets: int, seven_pairs: bool) -> bool:
 
 @functools.lru_cache(maxsize=1 << 17)
 def waits(hand: tiles.Counts, sets: int, seven_pairs: bool) -> frozenset[int]:
-    """Kinds that complete a hand which lacks one tile, whether or not any is left."""
+    """Kinds that complete a hand which lacks one tile, whether or not any is left to draw.
+
+    A kind of which the hand itself has all four tiles is not waited for.
+    """
     return frozenset(
         kind
         for kind in range(tiles.NUM_KINDS)
-        if wins(tiles.with_change(hand, [(kind, 1)]), sets, seven_pairs)
+        if hand[kind] < tiles.MAX_COPIES
+        and wins(tiles.with_change(hand, [(kind, 1)]), sets, seven_pairs)
     )

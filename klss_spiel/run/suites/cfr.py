@@ -1,4 +1,4 @@
-"""Speed of solving: CFR+ iterations, time to a given exploitability, best responses, trees.
+"""Speed of solving: CFR+ iterations, cold starts, time to an exploitability, best responses.
 
 Ratios are OpenSpiel C++'s time over the contender's, both measured in this run:
 each time is the best of several rounds in which the contenders take turns, so
@@ -17,7 +17,7 @@ import pyspiel
 from klss_spiel.best_response import nash_conv
 from klss_spiel.openspiel import policy_to_pyspiel, tree_from_game, turn_based
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.run import contenders
+from klss_spiel.run import cold_starts, contenders
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
 
@@ -51,12 +51,16 @@ _SLOW_TO_TARGET = {"openspiel_python": 10_000, "openspiel_jax": 10_000}
 _ROUNDS = 12
 _SECONDS_PER_MEASUREMENT = 0.05
 _TARGET_NASH_CONV = 0.02
+_COLD_GAMES = ("leduc", "liars dice 5")
+_COLD_ITERATIONS = 150
 _MAX_NODES_FOR_TARGET = 60_000
 
 _CONTENDERS = (
     contenders.OPENSPIEL_CPP,
     contenders.KLSS_SPIEL,
     contenders.KLSS_SPIEL_FLOAT32,
+    contenders.KLSS_SPIEL_JAX,
+    contenders.KLSS_SPIEL_JAX_FLOAT32,
     contenders.OPENSPIEL_PYTHON,
     contenders.OPENSPIEL_JAX,
     contenders.LITE_EFG,
@@ -149,6 +153,21 @@ def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any
         )
     for name, reason in skipped.items():
         yield _row(shown, _ITERATION, name, None, None, skipped=reason)
+
+
+def _cold(shown: str) -> Iterator[dict[str, Any]]:
+    """Processor seconds of a fresh process, from starting Python to the average strategy."""
+    baseline = None
+    for start in cold_starts.measure(GAMES[shown], _COLD_ITERATIONS):
+        baseline = baseline or start.seconds
+        yield _row(
+            shown,
+            f"cold, {_COLD_ITERATIONS} iterations",
+            start.contender,
+            start.seconds,
+            baseline,
+            wall_seconds=start.wall_seconds,
+        )
 
 
 def _chunk(run: contenders.Run) -> int:

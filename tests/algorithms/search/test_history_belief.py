@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from klss_spiel.algorithms.search.history_belief import HistoryBelief
-from klss_spiel.openspiel import history_of, tree_from_game
+from klss_spiel.openspiel import history_of
+from tests.helpers.games import tree_of
 
 GAMES = [
     "kuhn_poker",
@@ -50,15 +51,6 @@ def test_the_belief_is_the_infoset_of_the_tree(name, seed):
         assert histories(belief) == {tuple(history_of(tree, n)) for n in nodes}
         assert belief.complete
         assert tuple(state.history()) in histories(belief)
-
-
-_trees = {}
-
-
-def tree_of(name):
-    if name not in _trees:
-        _trees[name] = tree_from_game(name)
-    return _trees[name]
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -1,5 +1,8 @@
 """The bot plays what `refine` computes."""
 
+import copy
+import pickle
+
 import numpy as np
 import pyspiel
 import pytest
@@ -10,6 +13,7 @@ from klss_spiel.algorithms.subgame.recipes import KLSS, MAXMARGIN, SAFE_1_KLSS
 from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.openspiel import infoset_states, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
+from tests.helpers.games import random_policy
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 
@@ -20,7 +24,7 @@ DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 def test_the_bot_plays_the_refined_strategy_at_every_infoset(game_name, recipe, player):
     game = pyspiel.load_game(game_name)
     tree = tree_from_game(game)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    blueprint = random_policy(tree, 0)
     refined = refine(blueprint, recipe, player=player).policy.probabilities[player]
     infosets = tree.infosets[player]
     states = [(i, s) for p, i, s in infoset_states(tree, game) if p == player]
@@ -40,7 +44,7 @@ def test_the_bot_plays_the_refined_strategy_at_every_infoset(game_name, recipe, 
 def test_the_bot_can_be_limited_to_an_independent_set():
     game = pyspiel.load_game(DARK_HEX)
     tree = tree_from_game(game)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    blueprint = random_policy(tree, 0)
     refined = refine(blueprint, KLSS(1), schedule=Schedule.INDEPENDENT_SET, seed=3)
     where = [*refined.solved, *refined.skipped]
     bot = SubgameBot(blueprint, KLSS(1), 0, np.random.default_rng(0), where=where)
@@ -77,3 +81,26 @@ def test_a_bot_refuses_another_game():
     state.apply_action(1)
     with pytest.raises(ValueError, match="no information state"):
         bot.step(state)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda bot: pickle.loads(pickle.dumps(bot))])
+def test_copies_of_a_bot_play_like_it(copied):
+    tree = tree_from_game("kuhn_poker")
+    bot = SubgameBot(random_policy(tree, 0), KLSS(1), 0, np.random.default_rng(0))
+    states = [
+        state
+        for player, _, state in infoset_states(tree, pyspiel.load_game("kuhn_poker"))
+        if player == 0
+    ]
+    bot.step(states[0])
+    other = copied(bot)
+    assert [other.step_with_policy(s) for s in states] == [bot.step_with_policy(s) for s in states]
+    assert other.player_id() == 0
+
+
+def test_a_bot_refuses_what_is_no_blueprint():
+    tree = tree_from_game("kuhn_poker")
+    with pytest.raises(ValueError, match="BehaviorPolicy as the blueprint, got GameTree"):
+        SubgameBot(tree, KLSS(1), 0, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="expected player 0 or 1, got 2"):
+        SubgameBot(random_policy(tree, 0), KLSS(1), 2, np.random.default_rng(0))

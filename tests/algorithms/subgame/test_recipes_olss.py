@@ -27,6 +27,7 @@ from klss_spiel.linear_program import solve
 from klss_spiel.openspiel import policy_from_openspiel, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
+from tests.helpers.games import random_policy
 from tests.helpers.random_trees import random_tree
 
 CASES = st.tuples(st.integers(0, 10_000), st.sampled_from([0, 1]))
@@ -148,7 +149,7 @@ def test_theorem_4_1_safe_1_klss_is_safe_at_all_infosets_at_once(case, gift_scal
     seed, player = case
     tree = random_tree(seed)
     form = sequence_form_from_tree(tree)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     where = first_decisions(tree, player)
     refined = refine(blueprint, SAFE_1_KLSS(gift_scale), player=player, where=where)
     assert loss(form, player, refined.policy) <= loss(form, player, blueprint) + 1e-9
@@ -158,7 +159,7 @@ def test_theorem_4_1_safe_1_klss_is_safe_at_all_infosets_at_once(case, gift_scal
 def test_theorem_5_1_olss_is_safe_with_all_pure_strategies(case):
     seed, player = case
     tree = random_tree(seed)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     opponent = tree.infosets[1 - player]
     if np.prod(opponent.num_actions[opponent.decisions].astype(float)) > 2000:
         return
@@ -175,7 +176,7 @@ def test_olss_1_with_one_strategy_is_unsafe_solving_of_the_order_1_subgame(case)
     """The same objective, and on a closure that is one infoset the very same game."""
     seed, player = case
     tree = random_tree(seed)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     builder = SubgameBuilder(blueprint, player)
     opponent = 1 - player
     for infoset in tree.infosets[player].decisions.tolist():
@@ -186,7 +187,7 @@ def test_olss_1_with_one_strategy_is_unsafe_solving_of_the_order_1_subgame(case)
         )
         whole = builder.build(infoset, UNSAFE)
         if len(whole.region.nodes) == len(limited.region.nodes):
-            drawn = BehaviorPolicy.random(tree, np.random.default_rng(infoset))
+            drawn = random_policy(tree, infoset)
             plan = whole.region.treeplex.realization_plan(
                 drawn.probabilities[player][whole.region.sequences]
             )
@@ -202,8 +203,8 @@ def test_olss_2_margins_follow_equations_11_to_14(case):
     """The environment model of the player's infoset tree, walked node by node."""
     seed, player = case
     tree = random_tree(seed)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
-    strategy = BehaviorPolicy.random(tree, np.random.default_rng(seed + 1))
+    blueprint = random_policy(tree, seed)
+    strategy = random_policy(tree, seed + 1)
     builder = SubgameBuilder(blueprint, player)
     opponent = 1 - player
     sign = 1.0 if player == 0 else -1.0
@@ -228,7 +229,7 @@ def test_olss_2_margins_follow_equations_11_to_14(case):
 
     for infoset in tree.infosets[player].decisions[:3].tolist():
         subgame = builder.build(infoset, OLSS_2((strategy,)))
-        drawn = BehaviorPolicy.random(tree, np.random.default_rng(seed + 2))
+        drawn = random_policy(tree, seed + 2)
         x = drawn.probabilities[player]
         gain = environment_value(infoset, x) - environment_value(
             infoset, blueprint.probabilities[player]

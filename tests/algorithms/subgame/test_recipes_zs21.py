@@ -21,6 +21,7 @@ from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
 from klss_spiel.tree import CHANCE, NO_PARENT, TERMINAL
 from klss_spiel.tree_builder import TreeBuilder
 from klss_spiel.tree_checks import check_tree
+from tests.helpers.games import random_policy
 from tests.helpers.random_trees import random_tree
 
 SMALL = klss_tables.PRESETS["zs21_table1_small"]
@@ -129,7 +130,7 @@ def test_one_single_solve_never_raises_exploitability(case, recipe):
     seed, player = case
     for timed in (True, False):
         tree = random_tree(seed, timed)
-        blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+        blueprint = random_policy(tree, seed)
         form = sequence_form_from_tree(tree)
         before = loss(form, player, blueprint)
         for infoset in tree.infosets[player].decisions[:4].tolist():
@@ -144,7 +145,7 @@ def test_one_single_solve_never_raises_exploitability(case, recipe):
 def test_theorem_4_updating_the_blueprint_never_raises_exploitability(case, k):
     seed, player = case
     tree = random_tree(seed)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     form = sequence_form_from_tree(tree)
     exploited = [loss(form, player, blueprint)]
     decisions = tree.infosets[player].decisions
@@ -162,7 +163,7 @@ def test_theorem_4_updating_the_blueprint_never_raises_exploitability(case, k):
 def test_theorem_5_independent_sets_never_hurt(case, timed):
     seed, player = case
     tree = random_tree(seed, timed)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     form = sequence_form_from_tree(tree)
     for number in range(2):
         refined = refine(
@@ -199,7 +200,7 @@ def test_the_affine_gap_is_what_some_equilibrium_of_the_opponent_wins(case):
     seed, player = case
     tree = random_tree(seed)
     form, exact, value = exact_setting(tree)
-    policy = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    policy = random_policy(tree, seed)
     gap = affine_equilibrium_gap(policy, player, form=form)
     own_value = value if player == 0 else -value
     plan = policy.realization_plans[player]
@@ -213,7 +214,7 @@ def test_order_k_beyond_the_diameter_is_common_knowledge(case):
     seed, player = case
     for timed in (True, False):
         tree = random_tree(seed, timed)
-        blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+        blueprint = random_policy(tree, seed)
         builder = SubgameBuilder(blueprint, player)
         balls = infoset_ball_sizes(infoset_hypergraph(tree), player, 1)
         for infoset in tree.infosets[player].decisions[:4].tolist():
@@ -311,7 +312,7 @@ def same_infoset(gadget, tree, player, infoset):
 def test_subgames_are_the_gadget_trees_with_the_outside_folded(case):
     seed, player = case
     tree = random_tree(seed)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     for infoset in tree.infosets[player].decisions[:3].tolist():
         subgame = build_subgame(blueprint, infoset, KLSS(1), player)
         gadget = gadget_tree(tree, blueprint, player, infoset)
@@ -324,14 +325,14 @@ def test_nested_gadgets_equal_flattened_ones(case):
     """A subgame of the gadget tree has the margins of the same subgame of the game."""
     seed, player = case
     tree = random_tree(seed, plies=4)
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+    blueprint = random_policy(tree, seed)
     table = tree.infosets[player]
     after = [int(i) for i in table.decisions if table.parent_sequence[i] != 0]
     for infoset in after[:3]:
         above = int(table.sequence_infoset[table.parent_sequence[infoset]])
         # Any strategy below the first infoset will do in place of a solution.
         first = build_subgame(blueprint, above, KLSS(1), player)
-        drawn = BehaviorPolicy.random(tree, np.random.default_rng(seed + 1))
+        drawn = random_policy(tree, seed + 1)
         behavior = drawn.probabilities[player][first.region.sequences]
         changed = blueprint.replace(
             player, first.on_tree(behavior, blueprint.probabilities[player])
@@ -350,7 +351,7 @@ def test_nested_gadgets_equal_flattened_ones(case):
         nested = build_subgame(inner, same_infoset(gadget, tree, player, infoset), KLSS(1), player)
         assert nested.game.num_roots == flat.game.num_roots
         for trial in range(2):
-            policy = BehaviorPolicy.random(tree, np.random.default_rng(trial))
+            policy = random_policy(tree, trial)
             x = policy.probabilities[player][flat.region.sequences]
             # Both regions number sequences by infoset, but in orders of their own.
             y = np.ones_like(x)

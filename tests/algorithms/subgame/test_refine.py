@@ -1,4 +1,4 @@
-"""Refinement over whole games: plans, solvers, checkpoints, choices of infosets."""
+"""Refinement over whole games: schedules, solvers, checkpoints, choices of infosets."""
 
 import time
 
@@ -19,12 +19,14 @@ from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance
 from klss_spiel.algorithms.subgame.regions import RegionIndex
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, Ties
 from klss_spiel.algorithms.subgame.subgame import build_subgame
-from klss_spiel.best_response import best_response_to, nash_conv
+from klss_spiel.best_response import best_response_to, loss_of_player, nash_conv
 from klss_spiel.budget import Budget
-from klss_spiel.linear_program import floor_bounds
+from klss_spiel.linear_program import floor_bounds, solve
+from klss_spiel.npz_files import BrokenFileError
 from klss_spiel.openspiel import policy_to_openspiel, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
+from tests.helpers.games import random_policy
 from tests.helpers.random_trees import random_tree
 
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
@@ -52,7 +54,7 @@ class CountingSolver:
 @pytest.fixture(scope="module")
 def leduc():
     tree = tree_from_game("leduc_poker")
-    return tree, BehaviorPolicy.random(tree, np.random.default_rng(3))
+    return tree, random_policy(tree, 3)
 
 
 def plain_nested(tree, blueprint, recipe, player):
@@ -87,7 +89,7 @@ def plain_nested(tree, blueprint, recipe, player):
 def test_nested_refinement_is_what_the_book_says(player, recipe):
     for seed in range(4):
         tree = random_tree(seed, timed=seed % 2 == 0, plies=4)
-        blueprint = BehaviorPolicy.random(tree, np.random.default_rng(seed))
+        blueprint = random_policy(tree, seed)
         found = refine(blueprint, recipe, player=player).policy.probabilities[player]
         expected = plain_nested(tree, blueprint, recipe, player)
         plans = [treeplex_from_tree(tree, player).realization_plan(b) for b in (found, expected)]
@@ -228,7 +230,7 @@ def test_cfr_stops_when_its_time_is_over(leduc):
 
 def test_cfr_looks_at_its_stop_now_and_then(leduc):
     tree, blueprint = leduc
-    subgame = build_subgame(tree, blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
+    subgame = build_subgame(blueprint, int(infosets_after_chance(tree, 0)[0]), KLSS(1))
     looks = []
 
     class SetAtThirdLook:
@@ -327,3 +329,59 @@ def test_bad_input_is_refused_with_a_reason(leduc):
         refine(blueprint, KLSS(1), lower_bounds=bounds, solver=Cfr(10))
     with pytest.raises(ValueError, match="shape"):
         refine(blueprint, KLSS(1), lower_bounds=bounds[:-1])
+
+
+@pytest.mark.parametrize("kind", ["empty", "cut", "other contents", "too few numbers"])
+def test_a_broken_checkpoint_gives_one_error(tmp_path, kind):
+    tree = tree_from_game("kuhn_poker")
+    blueprint = random_policy(tree, 0)
+    path = tmp_path / "solves.npz"
+    refine(blueprint, KLSS(1), checkpoint=path)
+    if kind == "too few numbers":
+        with np.load(path) as data:
+            arrays = dict(data)
+        np.savez(path, **{**arrays, "behaviors": arrays["behaviors"][:-1]})
+    elif kind == "other contents":
+        np.savez(path, key=np.array(1))
+    else:
+        path.write_bytes(path.read_bytes()[: 0 if kind == "empty" else 200])
+    with pytest.raises(BrokenFileError, match="solves"):
+        refine(blueprint, KLSS(1), checkpoint=path)
+
+
+def test_safe_1_klss_is_not_safe_if_every_solve_starts_from_the_blueprint():
+    tree = random_tree(0, plies=4)
+    form = sequence_form_from_tree(tree)
+    value = solve(form).value
+    blueprint = random_policy(tree, 0)
+    before = loss_of_player(blueprint, 1, value, form)
+    losses = {
+        schedule: loss_of_player(
+            refine(blueprint, SAFE_1_KLSS(), player=1, schedule=schedule).policy, 1, value, form
+        )
+        for schedule in Schedule
+    }
+    assert losses[Schedule.SEPARATE] > before + 0.05
+    assert losses[Schedule.NESTED] <= before + 1e-9
+
+
+def test_opponent_strategies_may_be_of_a_rebuilt_tree():
+    tree = tree_from_game("kuhn_poker")
+    blueprint, rebuilt = random_policy(tree, 0), tree_from_game("kuhn_poker")
+    refined = [
+        refine(blueprint, OLSS_1((random_policy(game, 1),))).policy.probabilities[0]
+        for game in (tree, rebuilt)
+    ]
+    np.testing.assert_array_equal(refined[0], refined[1])
+
+
+def test_lower_bounds_and_infosets_may_be_lists():
+    tree = tree_from_game("kuhn_poker")
+    blueprint = BehaviorPolicy.uniform(tree)
+    bounds = floor_bounds(sequence_form_from_tree(tree).treeplexes[0], 0.1)
+    where = tree.infosets[0].decisions
+    arrays = refine(blueprint, KLSS(1), where=where, lower_bounds=bounds).policy
+    lists = refine(blueprint, KLSS(1), where=where.tolist(), lower_bounds=bounds.tolist()).policy
+    np.testing.assert_array_equal(arrays.probabilities[0], lists.probabilities[0])
+    with pytest.raises(ValueError, match="expected lower_bounds as 13 numbers"):
+        refine(blueprint, KLSS(1), lower_bounds=["a"] * 13)

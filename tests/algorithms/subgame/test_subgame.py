@@ -26,6 +26,7 @@ from klss_spiel.linear_program import solve
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree, treeplex_from_tree
+from tests.helpers.games import random_policy
 from tests.helpers.random_trees import random_tree
 
 RECIPES = {
@@ -54,7 +55,7 @@ GAMES = st.tuples(st.integers(0, 10_000), st.booleans(), st.sampled_from([0, 1])
 def setting(case):
     seed, timed, player = case
     tree = random_tree(seed, timed)
-    return tree, BehaviorPolicy.random(tree, np.random.default_rng(seed)), player
+    return tree, random_policy(tree, seed), player
 
 
 def some_infosets(tree, player, count=4):
@@ -201,9 +202,7 @@ def test_safe_margins_bound_the_common_knowledge_margin(case):
 def test_gadgets_aggregate_margins(case):
     tree, blueprint, player = setting(case)
     builder = SubgameBuilder(blueprint, player)
-    others = tuple(
-        BehaviorPolicy.random(tree, np.random.default_rng(s)) for s in range(case[0], case[0] + 3)
-    )
+    others = tuple(random_policy(tree, s) for s in range(case[0], case[0] + 3))
     for infoset in some_infosets(tree, player):
         for recipe in (KLSS(1), SAFE_1_KLSS(), OLSS_1(others), KLUSS(2)):
             subgame = builder.build(infoset, recipe)
@@ -233,7 +232,7 @@ def test_gadgets_aggregate_margins(case):
 
 def test_the_mixed_root_distribution_is_half_uniform_half_the_opponents():
     tree = tree_from_game("kuhn_poker")
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    blueprint = random_policy(tree, 0)
     # Player 1's first decision after a bet: player 0 has bet with two of three cards.
     infoset = tree.infosets[1].index_of_label["1b"]
     recipe = KLSS(1, Gadget.RESOLVE, root_weights=RootWeights.OPPONENT)
@@ -248,7 +247,7 @@ def test_the_mixed_root_distribution_is_half_uniform_half_the_opponents():
 
 def test_resolve_over_the_closure_weighs_roots_by_their_reach():
     tree = tree_from_game("leduc_poker")
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(1))
+    blueprint = random_policy(tree, 1)
     subgame = build_subgame(blueprint, int(tree.infosets[0].decisions[-1]), RESOLVE)
     np.testing.assert_allclose(subgame.root_weights, subgame.root_reach / subgame.root_reach.sum())
 
@@ -336,7 +335,7 @@ def test_merging_keeps_the_value_when_the_top_rows_agree():
 def test_every_recipe_works_for_either_player_of_real_games(player):
     for game in ("kuhn_poker", "dark_hex(num_rows=2,num_cols=2,gameversion=adh)", "leduc_poker"):
         tree = tree_from_game(game)
-        blueprint = BehaviorPolicy.random(tree, np.random.default_rng(5))
+        blueprint = random_policy(tree, 5)
         builder = SubgameBuilder(blueprint, player)
         for recipe in RECIPES.values():
             for infoset in some_infosets(tree, player, 3):
@@ -351,7 +350,7 @@ def test_every_recipe_works_for_either_player_of_real_games(player):
 
 def test_a_subgame_at_the_root_is_the_whole_game():
     tree = tree_from_game("leduc_poker")
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(2))
+    blueprint = random_policy(tree, 2)
     form = sequence_form_from_tree(tree)
     lost = best_response_to(form, 1, blueprint.realization_plans[0]).value
     for recipe in (KLSS(1), MAXMARGIN, KLUSS(2), SAFE_1_KLSS()):
@@ -375,7 +374,7 @@ def test_the_cost_of_a_region_does_not_depend_on_the_game():
 def test_a_subgame_of_olss_2_has_no_opponent_infosets():
     tree = tree_from_game("leduc_poker")
     blueprint = BehaviorPolicy.uniform(tree)
-    others = tuple(BehaviorPolicy.random(tree, np.random.default_rng(s)) for s in range(3))
+    others = tuple(random_policy(tree, s) for s in range(3))
     subgame = build_subgame(blueprint, int(tree.infosets[0].decisions[0]), OLSS_2(others))
     assert subgame.form.treeplexes[1].num_infosets == 1
     assert subgame.form.treeplexes[1].num_sequences == 1 + 3
@@ -421,7 +420,7 @@ def test_biased_strategies_multiply_one_action():
     from klss_spiel.algorithms.subgame.opponent_strategies import biased_strategies
 
     tree = tree_from_game("leduc_poker")
-    blueprint = BehaviorPolicy.random(tree, np.random.default_rng(0))
+    blueprint = random_policy(tree, 0)
     plain, fold = biased_strategies(blueprint, 1, actions=(0,), factor=5.0)
     assert plain is blueprint
     infosets = tree.infosets[1]

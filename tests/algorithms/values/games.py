@@ -2,22 +2,15 @@
 
 import functools
 
-import pyspiel
-
-from klss_spiel.algorithms.values.border import (
+from klss_spiel.algorithms.values.cuts import (
     cut_after_rounds,
     cut_after_turns,
     make_border,
 )
-from klss_spiel.openspiel import tree_from_game
+from tests.helpers.games import tree_of as tree_of
 
 DARK_CHESS = "python_dark_chess(board=minimal4x3,horizon=6)"
 KRIEGSPIEL = "python_kriegspiel(board=minimal4x3,horizon=6,tries=possible)"
-
-
-@functools.cache
-def tree_of(name):
-    return tree_from_game(pyspiel.load_game(name))
 
 
 @functools.cache

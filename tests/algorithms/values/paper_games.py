@@ -4,7 +4,8 @@ import numpy as np
 
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import treeplex_from_tree
-from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, TERMINAL, TreeBuilder
+from klss_spiel.tree import CHANCE, NO_ACTION, NO_PARENT, TERMINAL
+from klss_spiel.tree_builder import TreeBuilder
 
 END = ("the end", "the end")
 

@@ -50,6 +50,22 @@ def test_completion_is_the_program_of_the_whole_game_with_the_trunk_fixed():
         assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("name", ["leduc", "dark_2"])
+def test_completion_by_cfr_bounds_the_exact_one(name):
+    border = border_of(name)
+    trunk = border.trunk_of(BehaviorPolicy.random(border.tree, np.random.default_rng(3)))
+    exact = trunk_exploitability(border, trunk)
+    bound = trunk_exploitability(border, trunk, iterations=300)
+    assert exact - 1e-9 <= bound <= exact + 0.02
+    completed = safe_completion(border, 0, trunk[0], iterations=300)
+    strategy = border.join(
+        trunk, (completed.behavior, safe_completion(border, 1, trunk[1]).behavior)
+    )
+    assert nash_conv(strategy) == pytest.approx(
+        -completed.guarantee - safe_completion(border, 1, trunk[1]).guarantee, abs=1e-9
+    )
+
+
 def test_solving_bottoms_for_both_ranges_is_no_measure():
     """The trunk of an equilibrium, continued optimally for its ranges, can be exploited."""
     border = border_of("leduc")

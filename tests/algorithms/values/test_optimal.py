@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from klss_spiel.algorithms.values.border import make_border
+from klss_spiel.algorithms.values.cuts import make_border
 from klss_spiel.algorithms.values.optimal import (
     history_interval,
     history_values,
@@ -18,7 +18,7 @@ from klss_spiel.algorithms.values.policy_values import PolicyValues
 from klss_spiel.algorithms.values.ranges import Ranges, ranges
 from klss_spiel.policy import BehaviorPolicy
 from tests.algorithms.values import paper_games
-from tests.algorithms.values.games import border_of
+from tests.algorithms.values.games import border_of, tree_of
 
 # Sum of range times player 0's value at the border, both players uniform in the trunk.
 GOLDENS = {
@@ -261,3 +261,15 @@ def test_a_history_that_nobody_plays_to_has_no_interval():
     left = BehaviorPolicy.uniform(tree).replace(0, np.array([1.0, 1, 0]))
     with pytest.raises(ValueError, match="both players play to"):
         history_interval(border, ranges(border, left), 1, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_borders_of_chance_and_of_players_who_noticed_nothing(depth):
+    """Right after the first deal player 1 is in the infoset of the root, which is thick."""
+    border = make_border(tree_of("kuhn_poker"), depth)
+    assert border.num_public_states == 1
+    if depth == 1:
+        assert border.infosets[1].tolist() == [0]
+    values = optimal_values(border, ranges(border, BehaviorPolicy.uniform(border.tree)))
+    assert values.value == pytest.approx(-1 / 18)
+    assert values.imbalance() == pytest.approx(0.0)

@@ -190,7 +190,7 @@ def test_a_blocked_pawn_is_known_to_be_blocked_but_not_by_what() -> None:
 
 def test_a_pawn_capturable_en_passant_is_seen_by_the_capturer_only() -> None:
     state = _after("4k3/6pp/8/6P1/8/8/8/4K3 b - - 0 1", "h7h5")
-    white = observation.fog_text(state.moment.course.position, rules.WHITE).split("/")
+    white = observation.fog_text(state.moment.position, rules.WHITE).split("/")
     assert white[3][7] == "p"  # h5
     assert white[2][7] == "."  # h6, where the capture lands
     assert "h6" in state.observation_string(_WHITE)
@@ -267,7 +267,7 @@ def test_observation_planes_show_each_square_once() -> None:
             planes = observer.dict["board"]
             assert planes.shape == (14, 5, 4)
             assert np.all(planes.sum(axis=0) == 1)
-            text = observation.fog_text(state.moment.course.position, player)
+            text = observation.fog_text(state.moment.position, player)
             assert planes[observation.UNSEEN_PLANE].sum() == text.count("?")
             assert planes[observation.VACANT_PLANE].sum() == text.count(".")
         state.apply_action(rng.choice(state.legal_actions()))

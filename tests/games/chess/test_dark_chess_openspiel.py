@@ -127,7 +127,7 @@ def test_moves_and_views_equal_the_cpp_game(size: int, board: str) -> None:
         cpp = cpp_game.new_initial_state()
         ours = _state(f"python_dark_chess(board={board})")
         while True:
-            position = ours.moment.course.position
+            position = ours.moment.position
             for player in (_WHITE, _BLACK):
                 # In the C++ game White is player 1.
                 shown = _cpp_board(cpp.observation_string(1 - player))
@@ -206,7 +206,7 @@ def test_real_games_are_legal() -> None:
     for game in games:
         state = _state("python_dark_chess")
         for number, move in enumerate(game["moves"], start=1):
-            position = state.moment.course.position
+            position = state.moment.position
             assert not state.is_terminal(), (game["id"], number)
             names = {state.action_to_string(a): a for a in state.legal_actions()}
             assert move in names, (game["id"], number, move)
@@ -229,12 +229,12 @@ def test_the_true_position_is_always_held_possible_in_real_games() -> None:
     for number, game in enumerate(_real_games()):
         player = number % 2
         state = _state("python_dark_chess")
-        possible = {key(state.moment.course.position): state.moment.course.position}
+        possible = {key(state.moment.position): state.moment.position}
         for text in game["moves"]:
             move = boards.move_from_uci(text, 8, 8)
-            own = state.moment.course.position.side == player
+            own = state.moment.position.side == player
             state.apply_action(state.string_to_action(text))
-            true = state.moment.course.position
+            true = state.moment.position
             view = observation.fog_text(true, player)
             after = {}
             for position in possible.values():

@@ -1,5 +1,6 @@
 """Kriegspiel: figures of the thesis, exact values, the umpire, knowledge, leaks."""
 
+import concurrent.futures
 import functools
 import math
 import pickle
@@ -224,7 +225,7 @@ def test_the_true_position_is_always_held_possible(
     )
     moment = game.setup.first_moment()
     while moment.outcome is None:
-        true = umpire.without_clocks(moment.course.position)
+        true = umpire.without_clocks(moment.position)
         for player in (_WHITE, _BLACK):
             held = moment.possible_positions(player)
             assert true in held
@@ -243,7 +244,7 @@ def test_possible_tries_are_exactly_those_legal_in_the_infoset(reduced: GameTree
         moment = waiting.pop()
         if moment.outcome is not None or moment.course.plies > 3:
             continue
-        position = umpire.without_clocks(moment.course.position)
+        position = umpire.without_clocks(moment.position)
         told = moment.told[position.side]
         legal.setdefault(told, set()).update(umpire.legal_steps(position, _SILENT))
         offered[told] = {moment.setup.table.moves[a] for a in moment.legal_actions()}
@@ -334,7 +335,7 @@ def test_tries_and_captures_equal_the_cpp_game(size: int, board: str) -> None:
             theirs = {cpp.action_to_string(a): a for a in cpp.legal_actions()}
             mine = {ours.action_to_string(a): a for a in ours.legal_actions()}
             assert set(theirs) == set(mine), str(ours)
-            position = umpire.without_clocks(ours.moment.course.position)
+            position = umpire.without_clocks(ours.moment.position)
             legal = umpire.legal_steps(position, _SILENT)
             for name in rng.sample(sorted(mine), 3):
                 move = boards.move_from_uci(name, position.width, position.height)
@@ -365,6 +366,23 @@ def test_where_the_cpp_game_departs_from_the_rules() -> None:
     assert not cpp.is_terminal()
     assert "check" not in cpp.observation_string(0).lower()
     assert _state(f"python_kriegspiel(fen={fen})", "h1h8").returns() == [1.0, -1.0]
+
+
+def test_threads_share_a_game_of_possible_tries() -> None:
+    def offers(game: pyspiel.Game, seed: int) -> list[list[int]]:
+        rng, state, offered = random.Random(seed), game.new_initial_state(), []
+        while not state.is_terminal():
+            offered.append(state.legal_actions())
+            state.apply_action(rng.choice(offered[-1]))
+        return offered
+
+    alone = [offers(pyspiel.load_game(_REDUCED), seed) for seed in range(20)]
+    shared = pyspiel.load_game(_REDUCED)
+    for memory in (shared.setup.knowledge, shared.setup.offers):
+        memory._size = 3  # forget all the time
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(functools.partial(offers, shared), range(20))) == alone
+    assert len(shared.setup.knowledge) == len(shared.setup.offers) == 3
 
 
 def test_observation_planes_show_own_pieces_only() -> None:

@@ -5,16 +5,13 @@ Importing this package is light: kernels are imported when an evaluator is made.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from typing import Any, Final
 
 from klss_spiel.evaluators import EVALUATORS, STATES, Evaluator, make_evaluator
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.specification import Specification, Value
 
-DEFAULT: Final = "handmade"
-_RESOLVER: Final = f"{__name__}.resolver"
+DEFAULT: Final = "resolver(handmade)"
 
 
 def dark_chess_setup(game: Any, name: str) -> DarkChessSetup:
@@ -39,17 +36,23 @@ def _make_resolver(
 ) -> Evaluator:
     """Resolves captures first, then asks `inner` once."""
     from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
+    from klss_spiel.games.chess.evaluators.resolver import NODE_LIMIT, resolver
 
     setup = dark_chess_setup(game, "resolver")
     evaluator = make_evaluator(game, Specification.nested(inner))
     if evaluator.positions == STATES:
         raise ValueError(f"expected an evaluator of packed positions in resolver, got {inner}")
-    module = importlib.import_module(_RESOLVER)
-    limit = {} if node_limit is None else {"node_limit": node_limit}
-    resolved = module.resolver(on_boards(evaluator, setup), **limit)
-    return on_positions("resolver", resolved, setup)
+    limit = NODE_LIMIT if node_limit is None else node_limit
+    return on_positions("resolver", resolver(on_boards(evaluator, setup), limit), setup)
 
 
+def _make_alphabeta(game: Any, depth: int = 3, nodes: int = 20_000) -> Evaluator:
+    """Searches each position as if everything could be seen."""
+    from klss_spiel.games.chess.evaluators.alphabeta import alphabeta_evaluator
+
+    return alphabeta_evaluator(dark_chess_setup(game, "alphabeta"), depth, nodes)
+
+
+EVALUATORS.register("alphabeta", _make_alphabeta)
 EVALUATORS.register("handmade", _make_handmade)
-if importlib.util.find_spec(_RESOLVER) is not None:
-    EVALUATORS.register("resolver", _make_resolver)
+EVALUATORS.register("resolver", _make_resolver)

@@ -12,14 +12,14 @@ what is new is read.
 from __future__ import annotations
 
 import dataclasses
-import threading
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards, observation, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.memory import Memory
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import knowledge
 
@@ -69,11 +69,7 @@ class InformationStates:
         self._board = positions.layout(setup.start.width, setup.start.height)
         self._move_of = dict(zip(setup.table.names, setup.table.moves, strict=True))
         self._first = tuple(self._first_reading(player) for player in (rules.WHITE, rules.BLACK))
-        self._known: dict[str, Reading] = {}
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return InformationStates, (self._setup,)  # without what is remembered
+        self._known: Memory[str, Reading] = Memory(_REMEMBERED)
 
     def read(self, player: int, text: str) -> Reading:
         """The reading of a player's information state.
@@ -83,8 +79,7 @@ class InformationStates:
         """
         if text.split(maxsplit=1)[:1] != [_COLOURS[player]]:
             raise ValueError(f"expected an information state of player {player}, got {text!r}")
-        with self._lock:
-            reading, rest = self._longest_known(player, text)
+        reading, rest = self._longest_known(player, text)
         tokens = rest.split()
         move: rules.Move | None = None
         for token, following in zip(tokens, [*tokens[1:], ""][: len(tokens)], strict=True):
@@ -98,11 +93,7 @@ class InformationStates:
             elif not token.startswith(observation.EN_PASSANT_MARK):
                 raise ValueError(f"expected moves and views, got {token!r} in {text!r}")
         if move is None:  # else the view after the own move is still to come
-            with self._lock:
-                self._known.pop(text, None)
-                self._known[text] = reading
-                if len(self._known) > _REMEMBERED:
-                    del self._known[next(iter(self._known))]
+            self._known.put(text, reading)
         return reading
 
     def _longest_known(self, player: int, text: str) -> tuple[Reading, str]:

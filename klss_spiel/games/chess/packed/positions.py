@@ -102,6 +102,15 @@ def action_numbers(board: Layout) -> npt.NDArray[np.int32]:
     return numbers
 
 
+@functools.cache
+def move_words(board: Layout) -> MoveArray:
+    """[actions] move word of each action number of `actions`."""
+    table = action_table(board.width, board.height)
+    words = np.array([pack_move(board, move) for move in table.moves], dtype=np.uint16)
+    words.flags.writeable = False
+    return words
+
+
 def _pack_codes(codes: npt.NDArray[np.uint8], board: Layout) -> U64Array:
     """[n, 4] words of [n, width * height] codes."""
     cells = np.zeros((len(codes), _CELLS), dtype=np.uint8)

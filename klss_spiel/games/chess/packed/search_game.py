@@ -21,7 +21,7 @@ import numpy.typing as npt
 from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
-from klss_spiel.games.chess.evaluators.handmade import handmade_evaluator
+from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.counted_positions import (
     boards_of,
@@ -50,8 +50,8 @@ class DarkChess:
 
         Args:
             setup: the game; both players must look at the board after every ply.
-            evaluator: White's utility at positions [n, 5]; the hand-made evaluation
-                unless given.
+            evaluator: White's utility at positions [n, 5]; the hand-made evaluation after
+                captures are resolved unless given.
             belief_limit: positions above which a belief becomes a sample.
         """
         if not setup.variant.observe_every_ply:
@@ -63,7 +63,7 @@ class DarkChess:
         self.utility_scale = 1.0
         self.utility_offset = 0.0
         self.belief_limit = belief_limit
-        self._evaluator = evaluator or handmade_evaluator(setup)
+        self._evaluator = evaluator or default_evaluator(setup)
         words = packed.pack([setup.start])
         self._start = with_counts(words, 0, setup.start.halfmove_clock)
         self.told = InformationStates(setup)

@@ -36,7 +36,7 @@ def _told_right(state: pyspiel.State, player: int) -> str:
 
 def _right(state: pyspiel.State) -> str:
     """The square onto which the side to move can capture en passant, by the rules."""
-    position = state.moment.course.position
+    position = state.moment.position
     if position.en_passant is None:
         return observation.NO_SQUARE
     return boards.square_name(position.en_passant, position.width)
@@ -44,7 +44,7 @@ def _right(state: pyspiel.State) -> str:
 
 def _passing_actions(state: pyspiel.State) -> set[str]:
     """Targets of the own legal moves that capture en passant: pawns onto empty squares."""
-    position = state.moment.course.position
+    position = state.moment.position
     moves = [state.moment.setup.table.moves[a] for a in state.legal_actions()]
     return {
         boards.square_name(m.target, position.width)
@@ -106,7 +106,7 @@ def _assert_believed(game: pyspiel.Game, states, limit: int) -> int:
         if belief.complete:
             belief.advance(None, state.information_state_string(player))
         if belief.complete:
-            (true,) = packed.pack([state.moment.course.position])
+            (true,) = packed.pack([state.moment.position])
             assert (belief.positions[:, :4] == true).all(axis=1).any(), str(state)
             exact += 1
     return exact

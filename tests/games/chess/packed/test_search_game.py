@@ -117,11 +117,11 @@ def test_beliefs_are_those_of_the_histories(seed):
         for belief in (compiled[player], histories[player]):
             belief.advance(last[player], told)
         last[player] = action
-        boards = packed.pack([s.moment.course.position for s in histories[player].positions])
+        boards = packed.pack([s.moment.position for s in histories[player].positions])
         found = set(search.keys(compiled[player].positions))
         assert found == set(search.keys(boards))
         assert compiled[player].complete
-        (true,) = packed.pack([state.moment.course.position])
+        (true,) = packed.pack([state.moment.position])
         assert true.tobytes() in found
         assert np.all(compiled[player].positions[:, 4] == state.move_number())
 
@@ -225,7 +225,7 @@ def test_beliefs_know_into_what_pawns_may_turn(variant):
         if state.current_player() == 0:
             for belief in (compiled, histories):
                 belief.advance(last, state.information_state_string(0))
-            expected = packed.pack([s.moment.course.position for s in histories.positions])
+            expected = packed.pack([s.moment.position for s in histories.positions])
             found = {row.tobytes() for row in compiled.positions[:, :4]}
             assert found == {row.tobytes() for row in expected}
             assert compiled.complete

@@ -184,11 +184,57 @@ def generate(
         specials: whether castling and en passant are wanted; both masks leave them alone.
         moves: [MAX_MOVES] words to write to.
     """
-    count = ZERO
     if not has_both_kings(p0, p1, p2, p3):
-        return count
+        return ZERO
     own, foes, passing = sides(p0, p1, p2, p3, side)
-    occupied = own | foes
+    pieces = (p0, p1, p2, own)
+    return _generate(
+        pieces, own | foes, foes, passing, side, masks, sources, targets, specials, moves
+    )
+
+
+@kernel
+def generate_tries(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, masks: Any, moves: Any) -> Any:
+    """Writes the moves that the own pieces alone do not rule out; returns their number.
+
+    Lines are open up to the first own piece, and pawns may capture on any cell that is
+    not the own: the tries of Kriegspiel. Arguments as those of `generate`.
+    """
+    own, _, _ = sides(p0, p1, p2, p3, side)
+    pieces = (p0, p1, p2, own)
+    prey = masks[BOARD] & ~own
+    return _generate(pieces, own, prey, ZERO, side, masks, FULL, FULL, True, moves)
+
+
+@kernel
+def _generate(
+    pieces: Any,
+    occupied: Any,
+    foes: Any,
+    passing: Any,
+    side: Any,
+    masks: Any,
+    sources: Any,
+    targets: Any,
+    specials: Any,
+    moves: Any,
+) -> Any:
+    """Writes the moves of the pieces (three words and the own cells) of a side.
+
+    Args:
+        pieces: three words of the position, and the cells of the own pieces.
+        occupied: cells that stop a line.
+        foes: cells on which pawns can capture.
+        passing: cell of the pawn that can be captured en passant.
+        side: whose pieces they are.
+        masks: which board.
+        sources: cells from which moves are wanted.
+        targets: cells to which moves are wanted.
+        specials: whether castling and en passant are wanted.
+        moves: [MAX_MOVES] words to write to.
+    """
+    p0, p1, p2, own = pieces
+    count = ZERO
     empty = masks[BOARD] & ~occupied
     wanted = masks[BOARD] & ~own & targets
     movers = own & sources

@@ -16,6 +16,17 @@ _REPETITIONS: Final = 2  # earlier occurrences that make a draw
 
 
 @kernel
+def verdict(
+    p0: Any, p1: Any, p2: Any, p3: Any, side: Any, can_move: Any, no_move_loses: Any
+) -> Any:
+    """Whether a position ends a game of dark chess, and White's utility (0 if not)."""
+    dead = ~p0 & p1 & p2 & (p3 if side else ~p3) == ZERO
+    if dead or (not can_move and no_move_loses):
+        return True, np.float32(1.0) if side else np.float32(-1.0)
+    return not can_move, np.float32(0.0)
+
+
+@kernel
 def judge(positions: Any, sides: Any, can_move: Any, no_move_loses: Any) -> Any:
     """Which positions end a game of dark chess, and how.
 
@@ -33,14 +44,31 @@ def judge(positions: Any, sides: Any, can_move: Any, no_move_loses: Any) -> Any:
     terminal = np.zeros(n, dtype=np.bool_)
     utility = np.zeros(n, dtype=np.float32)
     for i in range(n):
-        kings = ~positions[i, 0] & positions[i, 1] & positions[i, 2]
-        tint = positions[i, 3] if sides[i] else ~positions[i, 3]
-        dead = kings & tint == ZERO
-        if dead or not can_move[i]:
-            terminal[i] = True
-            if dead or no_move_loses:
-                utility[i] = np.float32(1.0) if sides[i] else np.float32(-1.0)
+        terminal[i], utility[i] = verdict(
+            positions[i, 0],
+            positions[i, 1],
+            positions[i, 2],
+            positions[i, 3],
+            np.uint64(sides[i]),
+            can_move[i],
+            no_move_loses,
+        )
     return terminal, utility
+
+
+@kernel
+def sort_row(words: Any, actions: Any, start: Any, stop: Any, numbers: Any) -> Any:
+    """Numbers and sorts the moves words[start:stop] of one position, both arrays in place."""
+    for j in range(start, stop):
+        word = words[j]
+        action = numbers[np.uint64(word) & PUBLIC_BITS]
+        k = j
+        while k > start and actions[k - 1] > action:
+            actions[k] = actions[k - 1]
+            words[k] = words[k - 1]
+            k -= 1
+        actions[k] = action
+        words[k] = word
 
 
 @kernel
@@ -54,17 +82,15 @@ def sort_moves(starts: Any, words: Any, numbers: Any) -> Any:
     """
     actions = np.empty(len(words), dtype=np.int32)
     for i in range(len(starts) - 1):
-        for j in range(starts[i], starts[i + 1]):
-            word = words[j]
-            action = numbers[np.uint64(word) & PUBLIC_BITS]
-            k = j
-            while k > starts[i] and actions[k - 1] > action:
-                actions[k] = actions[k - 1]
-                words[k] = words[k - 1]
-                k -= 1
-            actions[k] = action
-            words[k] = word
+        sort_row(words, actions, starts[i], starts[i + 1], numbers)
     return actions
+
+
+@kernel
+def restarts_clock(p0: Any, p1: Any, p2: Any, p3: Any, word: Any) -> Any:
+    """Whether a move of the position captures or moves a pawn."""
+    taken = ((p0 | p1 | p2 | p3) >> ((word >> _S6) & _CELL)) & ONE
+    return taken != ZERO or ((p0 & ~p1 & ~p2) >> (word & _CELL)) & ONE != ZERO
 
 
 @kernel
@@ -73,12 +99,8 @@ def is_irreversible(positions: Any, starts: Any, words: Any) -> Any:
     answer = np.zeros(len(words), dtype=np.bool_)
     for i in range(len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        pawns = p0 & ~p1 & ~p2
-        before = p0 | p1 | p2 | p3
         for j in range(starts[i], starts[i + 1]):
-            word = np.uint64(words[j])
-            taken = (before >> ((word >> _S6) & _CELL)) & ONE
-            answer[j] = taken or (pawns >> (word & _CELL)) & ONE
+            answer[j] = restarts_clock(p0, p1, p2, p3, np.uint64(words[j]))
     return answer
 
 

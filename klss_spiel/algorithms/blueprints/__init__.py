@@ -1,0 +1,1 @@
+"""Blueprints learned by self-play: actor-critic training and the networks it makes."""

@@ -1,0 +1,116 @@
+"""A trained network as a blueprint, and its file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel import weights
+from klss_spiel.algorithms.blueprints import network
+from klss_spiel.algorithms.blueprints.environment import Chooser, Features, TrainableGame
+from klss_spiel.arrays import BoolArray, FloatArray, LongArray
+from klss_spiel.search_game import BlueprintAnswer, InfosetBatch
+
+KIND = "blueprint"
+# Batches are padded to a power of two, so that few sizes are ever compiled.
+_SMALLEST_BATCH = 16
+
+
+class NetworkBlueprint:
+    """Probabilities and values from a network; see `klss_spiel.search_game.Blueprint`.
+
+    Rows of features stand for infosets. Values are in units of the game.
+
+    Attributes:
+        name: for reports.
+        parameters: of the network.
+        scale: units of the game per unit of the network's value.
+        num_actions: of the game.
+    """
+
+    def __init__(self, name: str, parameters: network.Parameters, scale: float) -> None:
+        self.name = name
+        self.parameters = jax.tree.map(jax.numpy.asarray, parameters)
+        self.scale = scale
+        self.num_actions = int(parameters["policy"]["bias"].shape[0])
+
+    def evaluate(
+        self, features: Features, legal: BoolArray
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Probabilities [n, a] of legal actions ([n, a]) and values [n] of features [n, f]."""
+        number = len(features)
+        size = max(_SMALLEST_BATCH, 1 << max(number - 1, 0).bit_length())
+        padded = np.zeros((size, features.shape[1]), np.float32)
+        padded[:number] = features
+        allowed = np.ones((size, legal.shape[1]), np.bool_)
+        allowed[:number] = legal
+        probabilities, values = network.evaluate(self.parameters, padded, allowed)
+        return (
+            np.asarray(probabilities)[:number],
+            np.asarray(values)[:number] * np.float32(self.scale),
+        )
+
+    def answer(self, batch: InfosetBatch) -> BlueprintAnswer:
+        """Probabilities and values at infosets given by rows of features."""
+        number = len(batch.count)
+        row = np.repeat(np.arange(number), batch.count)
+        legal = np.zeros((number, self.num_actions), np.bool_)
+        legal[row, batch.action] = True
+        probabilities, values = self.evaluate(np.asarray(batch.infoset, np.float32), legal)
+        return BlueprintAnswer(
+            probabilities[row, batch.action].astype(np.float64), values.astype(np.float64)
+        )
+
+    def chooser(self, seed: int, sampled: bool = True) -> Chooser:
+        """A player of many games: samples from the strategy, or plays its most likely action."""
+        rng = np.random.default_rng(seed)
+
+        def choose(features: Features, legal: BoolArray) -> LongArray:
+            probabilities, _ = self.evaluate(features, legal)
+            if not sampled:
+                return probabilities.argmax(axis=1)
+            return sample_rows(probabilities, rng)
+
+        return choose
+
+
+def sample_rows(probabilities: npt.NDArray[Any], rng: np.random.Generator) -> LongArray:
+    """[n] one column of each row ([n, a]), by its probabilities."""
+    cumulative: FloatArray = np.cumsum(probabilities, axis=1, dtype=np.float64)
+    points = rng.random(len(probabilities)) * cumulative[:, -1]
+    return np.minimum(
+        (cumulative <= points[:, None]).sum(axis=1), probabilities.shape[1] - 1
+    ).astype(np.int64)
+
+
+def save_blueprint(
+    path: str | os.PathLike[str],
+    game: TrainableGame,
+    parameters: network.Parameters,
+    seed: int,
+    extra: Mapping[str, Any],
+    command: str | None = None,
+) -> None:
+    """Writes a network with what it was trained for."""
+    more = {} if command is None else {"command": command}
+    metadata = weights.Metadata(
+        kind=KIND,
+        game=game.name,
+        feature_version=game.feature_version,
+        seed=seed,
+        extra={"reward_scale": game.reward_scale, **extra},
+        **more,
+    )
+    weights.save(path, jax.tree.map(np.asarray, parameters), metadata)
+
+
+def load_blueprint(path: str | os.PathLike[str], game: TrainableGame) -> NetworkBlueprint:
+    """Reads a network that was trained for this game, or refuses it."""
+    found = weights.load(path, kind=KIND, game=game.name, feature_version=game.feature_version)
+    scale = float(found.metadata.extra["reward_scale"])
+    return NetworkBlueprint(os.fspath(path), found.tree, scale)

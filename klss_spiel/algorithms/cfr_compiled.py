@@ -1,0 +1,259 @@
+"""The compiled engine of CFR: sequence forms stored by rows for `cfr_kernels`.
+
+An infoset with one action offers no choice: its sequence is played whenever the
+one before it is. Such sequences share one number in the compiled loop, which in
+games like liar's dice halves the infosets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.algorithms import cfr_kernels, regret_kernels
+from klss_spiel.algorithms.cfr_kernels import PlayerRows, PlayerVectors
+from klss_spiel.algorithms.cfr_solution import (
+    Method,
+    PlayerSolution,
+    PlayerSolutions,
+    checked_values,
+)
+from klss_spiel.algorithms.regret import Prediction
+from klss_spiel.arrays import FloatArray, IntArray, ranges, sum_at
+from klss_spiel.search_game import ValueFunction
+from klss_spiel.sequence_form import SequenceForm, Treeplex
+from klss_spiel.tree import NO_INFOSET, PLAYERS
+
+_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choices:
+    """A treeplex without its forced moves; C numbers of sequences that are choices.
+
+    Attributes:
+      number: [S] the number that each sequence has in the compiled loop.
+      sequence: [C] the sequence that each number was made from.
+      first: [I + 1] first number of each infoset with a choice, then C.
+      parent: [I] the number each such infoset follows.
+    """
+
+    number: IntArray
+    sequence: IntArray
+    first: IntArray
+    parent: IntArray
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CompiledForm:
+    """A sequence form ready for the compiled loop: see `cfr_solution.PreparedForm`.
+
+    Attributes:
+      form: the sequence form itself.
+      choices: for each player, the numbers used in the loop.
+      rows: for each player, what the loop reads.
+      dtype: floating-point type of payoffs and vectors; sums are float64.
+    """
+
+    form: SequenceForm
+    choices: tuple[Choices, Choices]
+    rows: tuple[PlayerRows, PlayerRows]
+    dtype: np.dtype[Any]
+
+    def initial_state(self) -> tuple[PlayerVectors, PlayerVectors]:
+        """No regrets, uniform strategies."""
+        players = []
+        for treeplex in self.form.treeplexes:
+            zeros = np.zeros(treeplex.num_sequences)
+            uniform = treeplex.uniform()
+            plan = treeplex.realization_plan(uniform)
+            players.append(PlayerSolution(treeplex, zeros, uniform, plan, zeros))
+        return self.state_of((players[0], players[1]))
+
+    def state_of(self, players: PlayerSolutions) -> tuple[PlayerVectors, PlayerVectors]:
+        """The state of a solution of the same game."""
+        states = []
+        for choices, player in zip(self.choices, players, strict=True):
+            regret, strategy, plan, average = (
+                vector[choices.sequence].astype(self.dtype)
+                for vector in (player.regret, player.last_behavior, player.last, player.average_sum)
+            )
+            states.append(
+                PlayerVectors(
+                    regret=regret,
+                    strategy=strategy,
+                    plan=plan,
+                    average=average,
+                    values=np.zeros_like(plan),
+                    bonus=np.zeros_like(plan),
+                )
+            )
+        return states[0], states[1]
+
+    def players_of(self, state: tuple[PlayerVectors, PlayerVectors]) -> PlayerSolutions:
+        """A state in the numbers of the form's sequences."""
+        players = []
+        for p in PLAYERS:
+            treeplex, choices, vectors = self.form.treeplexes[p], self.choices[p], state[p]
+            chosen = choices.sequence
+            regret = np.zeros(treeplex.num_sequences)
+            regret[chosen] = vectors.regret
+            behavior = np.ones(treeplex.num_sequences)
+            behavior[chosen] = vectors.strategy
+            players.append(
+                PlayerSolution(
+                    treeplex=treeplex,
+                    regret=regret,
+                    last_behavior=behavior,
+                    last=vectors.plan[choices.number].astype(np.float64),
+                    average_sum=vectors.average[choices.number].astype(np.float64),
+                )
+            )
+        return players[0], players[1]
+
+    def run(
+        self,
+        state: tuple[PlayerVectors, PlayerVectors],
+        iteration: int,
+        count: int,
+        method: Method,
+    ) -> tuple[PlayerVectors, PlayerVectors]:
+        """The state after `count` more iterations; there were `iteration` before."""
+        first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
+        cfr_kernels.iterate(
+            count,
+            iteration,
+            regret_kernels.rule(method.minimizer),
+            method.averaging,
+            *self.rows,
+            first,
+            second,
+            first.plan if method.alternating else first.plan.copy(),
+            *_predicted(method, (first, second)),
+        )
+        return first, second
+
+    def run_trunk(
+        self,
+        state: tuple[PlayerVectors, PlayerVectors],
+        iteration: int,
+        count: int,
+        method: Method,
+        border: tuple[IntArray, IntArray],
+        values: ValueFunction,
+    ) -> tuple[PlayerVectors, PlayerVectors]:
+        """`run` for a trunk: reaching a border infoset pays what `values` says.
+
+        Args:
+          state: as in `run`.
+          iteration: as in `run`.
+          count: as in `run`.
+          method: as in `run`.
+          border: for each player, [b] the sequence that leads to each border infoset.
+          values: from ranges to counterfactual values.
+        """
+        vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
+        numbers = [self.choices[p].number[border[p]] for p in PLAYERS]
+        rule = regret_kernels.rule(method.minimizer)
+        predicted = _predicted(method, vectors)
+        for number in range(iteration + 1, iteration + count + 1):
+            plans = [vectors[0].plan.copy(), vectors[1].plan]
+            for p in PLAYERS:
+                if p == 0 or method.alternating:
+                    plans[0] = plans[0] if p == 0 else vectors[0].plan
+                    first, second = (plans[q][numbers[q]].astype(np.float64) for q in PLAYERS)
+                    found = checked_values(values((first, second)), border)
+                bonus = sum_at(numbers[p], found[p], len(vectors[p].bonus))
+                vectors[p].bonus[:] = bonus
+                cfr_kernels.update_player(
+                    number,
+                    rule,
+                    method.averaging,
+                    self.rows[p],
+                    vectors[p],
+                    plans[1 - p],
+                    predicted[p],
+                )
+        return vectors[0], vectors[1]
+
+
+def _predicted(method: Method, vectors: Sequence[PlayerVectors]) -> list[FloatArray | None]:
+    """For each player, what the kernels re-evaluate predictions in: see `cfr_kernels.iterate`."""
+    reevaluated = method.minimizer.prediction is Prediction.REEVALUATED
+    return [np.zeros_like(v.plan) if reevaluated else None for v in vectors]
+
+
+def compile_form(form: SequenceForm, dtype: npt.DTypeLike = np.float64) -> CompiledForm:
+    """Lays out a sequence form for the compiled engine.
+
+    Args:
+      form: the game.
+      dtype: float32 or float64.
+    """
+    chosen = np.dtype(dtype)
+    if chosen not in _DTYPES:
+        raise ValueError(f"expected float32 or float64, got {chosen}")
+    choices = _choices(form.treeplexes[0]), _choices(form.treeplexes[1])
+    row, column = choices[0].number[form.row], choices[1].number[form.column]
+    rows = (
+        _rows(choices[0], row, column, form.value, chosen),
+        _rows(choices[1], column, row, -form.value, chosen),
+    )
+    return CompiledForm(form, choices, rows, chosen)
+
+
+def _choices(treeplex: Treeplex) -> Choices:
+    """Leaves out infosets with one action; roots come first."""
+    is_forced = treeplex.num_actions == 1
+    stands_for = np.arange(treeplex.num_sequences)
+    stands_for[treeplex.first_sequence[is_forced]] = treeplex.parent_sequence[is_forced]
+    while True:  # a forced move may follow another
+        before = stands_for
+        stands_for = stands_for[stands_for]
+        if np.array_equal(before, stands_for):
+            break
+    infosets = np.flatnonzero(~is_forced)
+    begin = treeplex.first_sequence[infosets]
+    roots = np.flatnonzero(treeplex.sequence_infoset == NO_INFOSET)
+    sequence = np.concatenate([roots, ranges(begin, begin + treeplex.num_actions[infosets])])
+    own = np.zeros(treeplex.num_sequences, dtype=np.int64)
+    own[sequence] = np.arange(len(sequence))
+    number = own[stands_for]
+    ends = len(roots) + np.cumsum(treeplex.num_actions[infosets])
+    return Choices(
+        number=number,
+        sequence=sequence,
+        first=np.concatenate([[len(roots)], ends]).astype(np.uint32),
+        parent=number[treeplex.parent_sequence[infosets]].astype(np.uint32),
+    )
+
+
+def _rows(
+    choices: Choices,
+    target: IntArray,
+    source: IntArray,
+    value: FloatArray,
+    dtype: np.dtype[Any],
+) -> PlayerRows:
+    """Sorts payoff entries by the sequence that earns them.
+
+    Args:
+      choices: the player's numbers.
+      target: [E] own number of each entry.
+      source: [E] the opponent's number.
+      value: [E] own payoff.
+      dtype: of the payoffs.
+    """
+    order = np.lexsort((source, target))
+    counts = np.bincount(target, minlength=len(choices.sequence))
+    return PlayerRows(
+        first=choices.first,
+        parent=choices.parent,
+        start=np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32),
+        source=source[order].astype(np.uint32),
+        value=value[order].astype(dtype),
+    )

@@ -1,0 +1,228 @@
+"""OLSS-II: pUCT over own moves against models that an adversary picks.
+
+OLSS paper, section 5.2 (equation 11 without R) and appendix D.2 (equation 30, table 5). In
+every simulation the opponent picks a model j, the player an own move a; both see only what
+they would: the player's statistics are not split by j. The opponent minimises the margin
+v_1(new strategy, j) - v_1(blueprint, j); the latter, b_j = sum_a sigma(a) Q_j(a), matters as
+soon as there are two models. After the first own move everybody plays by strategy: the
+player by the blueprint, the opponent by model j.
+
+Left open by the paper, decided here: a move never tried counts as the mean of all
+simulations; an own win inside a simulation ends it with its points (`Settings.allow_win`;
+off, it is played on, as the paper says that only discards are played); simulations run in
+batches, and moves chosen for a batch count as visited at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch
+from klss_spiel.algorithms.olss_search.model_game import (
+    Blueprint,
+    EnvironmentModel,
+    ModelGame,
+    normalised,
+)
+from klss_spiel.arrays import BoolArray, FloatArray, LongArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to search.
+
+    Attributes:
+        simulations: number of simulations.
+        steps: moves of both players per simulation, an even number; then the blueprint's
+            value.
+        exploration: c of equation 30, in units of the game.
+        allow_win: whether an own win ends a simulation.
+        batch: simulations side by side.
+    """
+
+    simulations: int = 1000
+    steps: int = 8
+    exploration: float = 20.0
+    allow_win: bool = True
+    batch: int = 125
+
+    def __post_init__(self) -> None:
+        if self.simulations < 1 or self.batch < 1:
+            raise ValueError(
+                f"expected at least one simulation and a batch of at least one, got "
+                f"{self.simulations} and {self.batch}"
+            )
+        if self.steps < 2 or self.steps % 2:
+            raise ValueError(f"expected an even number of steps from 2 on, got {self.steps}")
+
+
+# Appendix D, table 5: evaluation time 1000, rollout steps 8, c = 20, gamma = 1.
+OLSS_II: Final = Settings()
+LITERAL: Final = dataclasses.replace(OLSS_II, allow_win=False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SearchReport:
+    """What a search found. Letters: k own moves, j models.
+
+    Attributes:
+        action: the move visited most (of several such, the likelier in the blueprint).
+        actions: [k] own moves.
+        prior: [k] the blueprint's probabilities.
+        visits: [j, k] simulations.
+        values: [j, k] their mean returns, NaN without any.
+        baseline: [j] b_j, what the blueprint is worth against each model; NaN if a move of
+            the blueprint was never tried against it.
+    """
+
+    action: int
+    actions: LongArray
+    prior: FloatArray
+    visits: LongArray
+    values: FloatArray
+    baseline: FloatArray
+
+    @property
+    def margins(self) -> FloatArray:
+        """[j] v_1(visits, j) - b_j; what the opponent minimises."""
+        total = np.nansum(self.visits * self.values, axis=1)
+        number = self.visits.sum(axis=1)
+        return np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0) - (
+            self.baseline
+        )
+
+
+class _Statistics:
+    """Visits and returns by model and move. Mutable."""
+
+    def __init__(self, prior: FloatArray, num_models: int, exploration: float) -> None:
+        self.prior = prior
+        self.exploration = exploration
+        self.visits = np.zeros((num_models, len(prior)), np.int64)  # chosen
+        self.done = np.zeros((num_models, len(prior)), np.int64)  # and simulated
+        self.total = np.zeros((num_models, len(prior)))
+
+    def values(self) -> FloatArray:
+        """[j, k] mean returns, NaN without any."""
+        shape = self.total.shape
+        means: FloatArray = np.divide(
+            self.total, self.done, out=np.full(shape, np.nan), where=self.done > 0
+        )
+        return means
+
+    def choose(self, number: int) -> tuple[LongArray, LongArray]:
+        """Models and moves of the next simulations, which count as visited from now on."""
+        models, moves = np.zeros(number, np.int64), np.zeros(number, np.int64)
+        choose_batch(
+            self.prior, self.visits, self.done, self.total, self.exploration, models, moves
+        )
+        return models, moves
+
+
+def search(
+    game: ModelGame,
+    blueprint: Blueprint,
+    models: Sequence[EnvironmentModel],
+    settings: Settings,
+    rng: np.random.Generator,
+) -> SearchReport:
+    """Searches an infoset.
+
+    Args:
+        game: the infoset and what may follow.
+        blueprint: prior, play after the first move, and value at the end.
+        models: what the opponent may pick from.
+        settings: how much.
+        rng: of all chances.
+    """
+    if not models:
+        raise ValueError("expected at least one environment model, got none")
+    actions = game.root_actions()
+    features, legal = game.views(game.start(1))
+    probabilities, _ = blueprint.evaluate(features, legal)
+    prior = normalised(np.asarray(probabilities, np.float64)[:, actions])[0]
+    statistics = _Statistics(prior, len(models), settings.exploration)
+    left = settings.simulations
+    while left > 0:
+        number = min(left, settings.batch)
+        left -= number
+        model, move = statistics.choose(number)
+        returns = simulate(game, blueprint, models, settings, model, actions[move], rng)
+        np.add.at(statistics.done, (model, move), 1)
+        np.add.at(statistics.total, (model, move), returns)
+    values = statistics.values()
+    visits = statistics.visits.sum(axis=0)
+    best = np.lexsort((prior, visits))[-1]
+    missing = np.isnan(values) & (prior > 0)
+    return SearchReport(
+        action=int(actions[best]),
+        actions=actions,
+        prior=prior,
+        visits=statistics.visits,
+        values=values,
+        baseline=np.where(
+            missing.any(axis=1), np.nan, (np.nan_to_num(values) * prior).sum(axis=1)
+        ),
+    )
+
+
+def simulate(
+    game: ModelGame,
+    blueprint: Blueprint,
+    models: Sequence[EnvironmentModel],
+    settings: Settings,
+    model: LongArray,
+    first: LongArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """[n] returns of simulations with given models ([n]) and first own moves ([n])."""
+    states = game.start(len(first))
+    returns = np.zeros(len(first))
+    going = np.arange(len(first))  # simulations that are not over
+    chosen = first
+    for _ in range(settings.steps // 2):
+        game.own_move(states, chosen)
+        moves, possible = _sampled(_mixture(game, models, states, model[going]), rng)
+        states, going = states[possible], going[possible]
+        game.opponent_move(states, moves)
+        draws, possible = _sampled(normalised(game.unseen(states)), rng)
+        states, going = states[possible], going[possible]
+        game.draw(states, draws)
+        if settings.allow_win:
+            points = game.wins(states)
+            won = ~np.isnan(points)
+            returns[going[won]] = points[won]
+            states, going = states[~won], going[~won]
+        if not len(going):
+            return returns
+        probabilities, values = blueprint.evaluate(*game.views(states))
+        chosen, _ = _sampled(normalised(np.asarray(probabilities)), rng)
+    returns[going] = values
+    return returns
+
+
+def _mixture(
+    game: ModelGame, models: Sequence[EnvironmentModel], states: np.ndarray, model: LongArray
+) -> FloatArray:
+    """[n, m] what each state's model does."""
+    found = np.zeros((len(states), game.num_moves))
+    for number, one in enumerate(models):
+        mine = model == number
+        if mine.any():
+            found[mine] = one.probabilities(game, states[mine])
+    return found
+
+
+def _sampled(probabilities: FloatArray, rng: np.random.Generator) -> tuple[LongArray, BoolArray]:
+    """A column of each row that has any weight, and which rows those are."""
+    cumulative = np.cumsum(probabilities, axis=1)
+    possible: BoolArray = cumulative[:, -1] > 0
+    cumulative = cumulative[possible]
+    points = rng.random(len(cumulative)) * cumulative[:, -1]
+    last = probabilities.shape[1] - 1
+    columns = np.minimum((cumulative <= points[:, None]).sum(axis=1), last)
+    return columns.astype(np.int64), possible

@@ -1,0 +1,36 @@
+"""`alphabeta(depth, nodes)`: what a perfect-information search says of a position.
+
+Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from klss_spiel.arrays import FloatArray, U64Array
+from klss_spiel.evaluators import Evaluator
+from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.evaluators.packed_evaluation import on_positions
+from klss_spiel.games.chess.packed.alphabeta import AlphaBeta
+from klss_spiel.games.chess.packed.positions import Layout, SideArray, layout
+
+
+def alphabeta_evaluator(setup: DarkChessSetup, depth: int, nodes: int) -> Evaluator:
+    """Values of positions by alpha-beta with iterative deepening.
+
+    Args:
+        setup: the game.
+        depth: plies before captures are resolved.
+        nodes: positions to look at before stopping.
+    """
+    engine = AlphaBeta(layout(setup.start.width, setup.start.height), setup.variant)
+
+    def evaluate(board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
+        del board  # the engine was made for it
+        values = np.empty(len(positions))
+        for i, (position, side) in enumerate(zip(positions, sides.tolist(), strict=True)):
+            score = engine.search(position, side, depth, nodes).score
+            values[i] = score if side == 0 else -score
+        return values
+
+    return on_positions("alphabeta", evaluate, setup)

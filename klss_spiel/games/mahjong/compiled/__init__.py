@@ -1,0 +1,1 @@
+"""Many games of Mahjong at once, in compiled code; importing its modules imports numba."""

@@ -1,0 +1,86 @@
+"""What opponents discard, seen from the other side: data for models of opponents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from klss_spiel.arrays import BoolArray, LongArray
+from klss_spiel.games.mahjong import actions, tiles
+from klss_spiel.games.mahjong.compiled import model_kernels
+from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
+from klss_spiel.games.mahjong.compiled.environment import (
+    NUM_FEATURES,
+    Features,
+    MahjongBatch,
+    options_of,
+)
+from klss_spiel.games.mahjong.compiled.trainable import ViewPlayer
+from klss_spiel.games.mahjong.variant import Variant
+
+_NOBODY = -1
+
+
+class OpponentDiscards(NamedTuple):
+    """Letters: n moments.
+
+    Attributes:
+        features: [n, f] what a player sees after the own discard.
+        possible: [n, 16] kinds of which that player does not see all tiles.
+        move: [n] kind of the opponent's next discard.
+    """
+
+    features: Features
+    possible: BoolArray
+    move: LongArray
+
+
+def opponent_discards(
+    variant: Variant, choose: ViewPlayer, num_games: int, batch: int, seed: int
+) -> Iterator[OpponentDiscards]:
+    """Plays both seats by `choose` for ever and yields batches of discards.
+
+    A discard that ends the game or is followed by a win teaches nothing.
+    """
+    games = MahjongBatch(variant, num_games, seed)
+    options, tables = options_of(variant), distance_tables()
+    waiting = np.full(num_games, _NOBODY)  # who waits for the opponent's discard
+    features = np.zeros((num_games, NUM_FEATURES), np.float32)
+    possible = np.zeros((num_games, tiles.NUM_KINDS), np.bool_)
+    kept: list[OpponentDiscards] = []
+    number = 0
+    while True:
+        seen = games.observe()
+        chosen = choose(seen.features, seen.legal)
+        discards = (chosen >= actions.DISCARD) & (chosen < actions.PONG)
+        answered = discards & (waiting == 1 - seen.player)
+        kept.append(
+            OpponentDiscards(
+                features[answered], possible[answered], chosen[answered] - actions.DISCARD
+            )
+        )
+        number += int(answered.sum())
+        which = np.flatnonzero(discards)
+        rows = games.rows[which]
+        players = seen.player[which]
+        written = np.zeros((len(which), NUM_FEATURES), np.float32)
+        unseen = np.zeros((len(which), tiles.NUM_KINDS), np.int64)
+        for player in (0, 1):
+            own = np.flatnonzero(players == player)
+            after = rows[own]
+            model_kernels.discard_all(after, player, chosen[which[own]] - actions.DISCARD)
+            part = np.zeros((len(own), NUM_FEATURES), np.float32)
+            model_kernels.view_features_all(tables, options, after, players[own], part)
+            written[own] = part
+            counts = np.zeros((len(own), tiles.NUM_KINDS), np.int64)
+            model_kernels.unseen_all(options, after, player, counts)
+            unseen[own] = counts
+        features[which], possible[which], waiting[which] = written, unseen > 0, players
+        waiting[games.step(chosen).done] = _NOBODY
+        if number >= batch:
+            together = OpponentDiscards(*(np.concatenate(part) for part in zip(*kept, strict=True)))
+            yield OpponentDiscards(*(part[:batch] for part in together))
+            kept = [OpponentDiscards(*(part[batch:] for part in together))]
+            number = len(kept[0].move)

@@ -1,0 +1,180 @@
+"""Speed of what agents of dark chess stand on: leaf evaluation and alpha-beta.
+
+Positions to evaluate are the children of positions of games between careless one-ply
+players from the standard start. Times are processor seconds of one core. Tasks:
+
+    evaluation   each evaluator on all children at once: `ns_per_child`; `ratio` is its time
+                 divided by that of `handmade`, `nodes` what the resolver looks at per child
+    alpha-beta   searches from fixed positions to a fixed depth: `nodes_per_second`; `ratio`
+                 is the row's time divided by that with a transposition table
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyspiel
+
+from klss_spiel.arrays import U64Array
+from klss_spiel.evaluators import make_evaluator
+from klss_spiel.games.chess import boards, rules
+from klss_spiel.games.chess.evaluators import resolver
+from klss_spiel.games.chess.packed import positions as packed
+from klss_spiel.games.chess.packed.alphabeta import DEFAULT_TABLE_ENTRIES, AlphaBeta
+from klss_spiel.games.chess.packed.counted_positions import with_counts
+
+Row = dict[str, Any]
+
+COLUMNS: Final = (
+    "suite",
+    "game",
+    "task",
+    "contender",
+    "seconds",
+    "ratio",
+    "nodes",
+    "nodes_per_second",
+    "children",
+    "ns_per_child",
+)
+
+_SUITE: Final = "agent"
+_OURS: Final = "klss_spiel"
+_GAME: Final = "python_dark_chess"
+_SEED: Final = 2024
+_EVALUATORS: Final = ("handmade", "resolver(handmade)")
+_LONGEST_GAME: Final = 80
+_CARELESSNESS: Final = 0.2  # utility that a move of the games may cost
+
+# The opening, a middle game full of captures, and an endgame.
+_ALPHABETA_FENS: Final = {
+    "opening": boards.BOARDS["standard"],
+    "middle game": "r1bqk1r1/2p2ppp/p1pb1n2/3p2Q1/4p2P/2N1P3/PPPP1PP1/R1B1K1NR w - - 0 1",
+    "endgame": "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How much to measure.
+
+    Attributes:
+        games: games whose positions' children are evaluated.
+        repeats: measurements of which the best counts.
+        depth: plies of alpha-beta.
+    """
+
+    games: int
+    repeats: int
+    depth: int
+
+
+_QUICK: Final = Effort(10, 3, 6)
+_FULL: Final = Effort(40, 5, 7)
+
+
+def parts(quick: bool) -> list[str]:
+    """What there is to measure; all of it takes less than a minute."""
+    del quick
+    return ["evaluation", "alpha-beta"]
+
+
+def rows(part: str, quick: bool) -> Iterator[Row]:
+    """Measures a part."""
+    effort = _QUICK if quick else _FULL
+    match part:
+        case "evaluation":
+            return _evaluations(effort)
+        case "alpha-beta":
+            return _searches(effort)
+    raise ValueError(f"expected one of {parts(quick)}, got {part!r}")
+
+
+def _children(games: int) -> tuple[U64Array, packed.SideArray]:
+    """[m, 4] children of positions of careless games, and who is to move there.
+
+    Random moves would leave pieces hanging everywhere and flatter no resolver.
+    """
+    rng = np.random.default_rng(_SEED)
+    board = packed.layout(8, 8)
+    engine = AlphaBeta(board, table_entries=0)
+    met: list[rules.Position] = []
+    for _ in range(games):
+        position = boards.position_of("standard")
+        for _ in range(_LONGEST_GAME):
+            if not rules.pseudo_legal_moves(position):
+                break
+            met.append(position)
+            (words,) = packed.pack([position])
+            found = engine.search(words, position.side, depth=1, all_scores=True)
+            assert found.scores is not None
+            good = found.moves[found.scores >= found.score - _CARELESSNESS]
+            move = packed.unpack_move(board, int(rng.choice(good)))
+            position = rules.apply_move(position, move)
+    sides = np.array([p.side for p in met], dtype=np.uint8)
+    starts, _, children = packed.successors(board, packed.pack(met), sides)
+    return children, np.repeat(1 - sides, np.diff(starts))
+
+
+def _seconds(work: Callable[[], object], repeats: int) -> float:
+    """Processor seconds of the fastest run after one that compiles."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def _evaluations(effort: Effort) -> Iterator[Row]:
+    game = pyspiel.load_game(_GAME)
+    children, sides = _children(effort.games)
+    positions = with_counts(children, sides)  # White moves first: plies as few as possible
+    looked = resolver.resolve(packed.layout(8, 8), children, sides).nodes
+    first: float | None = None
+    for name in _EVALUATORS:
+        evaluator = make_evaluator(game, name)
+        seconds = _seconds(lambda: evaluator(positions), effort.repeats)  # noqa: B023 (called here)
+        first = first or seconds
+        yield {
+            "suite": _SUITE,
+            "game": _GAME,
+            "task": "evaluation",
+            "contender": name,
+            "seconds": seconds,
+            "ratio": seconds / first,
+            "children": len(positions),
+            "ns_per_child": seconds / len(positions) * 1e9,
+            "nodes": float(looked.mean()) if name.startswith("resolver") else None,
+        }
+
+
+def _searches(effort: Effort) -> Iterator[Row]:
+    for name, fen in _ALPHABETA_FENS.items():
+        position = boards.position_from_fen(fen)
+        board, (words,) = packed.layout(position.width, position.height), packed.pack([position])
+        first: float | None = None
+        for contender, entries in ((_OURS, DEFAULT_TABLE_ENTRIES), ("without table", 0)):
+            engine = AlphaBeta(board, table_entries=entries)
+
+            def work(engine: AlphaBeta = engine, words: U64Array = words) -> int:
+                return engine.search(words, position.side, depth=effort.depth).nodes  # noqa: B023
+
+            nodes = work()
+            seconds = _seconds(work, 1)
+            first = first or seconds
+            yield {
+                "suite": _SUITE,
+                "game": f"{name}, depth {effort.depth}",
+                "task": "alpha-beta",
+                "contender": contender,
+                "seconds": seconds,
+                "ratio": seconds / first,
+                "nodes": nodes,
+                "nodes_per_second": nodes / seconds,
+            }

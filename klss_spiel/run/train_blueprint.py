@@ -1,0 +1,251 @@
+"""Trains a blueprint by self-play, or a model of what a blueprint does.
+
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=45 \\
+    --output=mahjong.safetensors
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=5 \\
+    --model_of=mahjong.safetensors --output=mahjong_model.safetensors
+
+Any game with a compiled environment can be trained (a `pyspiel.Game` with a method
+`trainable_game`). The state of training is kept beside the output, as NAME.training.safetensors,
+and the same command goes on from there. The same seed and --updates give the same network;
+--minutes only stops, counting time of this process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pathlib
+import sys
+import time
+from typing import Any
+
+from absl import flags, logging
+
+from klss_spiel import openspiel, weights
+from klss_spiel.run import output
+
+_LOSSES = ("ach", "ppo")
+_SECONDS_BETWEEN_LINES = 300.0
+_SECONDS_BETWEEN_SAVES = 180.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What to train.
+
+    Attributes:
+      game: OpenSpiel's string.
+      loss: "ach" or "ppo".
+      output: file of the blueprint.
+      minutes: when to stop, or None.
+      updates: when to stop, or None.
+      clone_updates: updates that learn from the game's simple player first.
+      num_games: games side by side.
+      steps: decisions per game and update.
+      learning_rate: of Adam.
+      entropy: weight of the entropy, or None for the loss's own.
+      pairs: deals of the final measurement against each simple opponent.
+      seed: of everything.
+      model_of: file of a blueprint; a model of its moves is trained instead.
+      command: that is written into the file.
+    """
+
+    game: str
+    loss: str
+    output: str
+    minutes: float | None
+    updates: int | None
+    clone_updates: int
+    num_games: int
+    steps: int
+    learning_rate: float
+    entropy: float | None
+    pairs: int
+    seed: int
+    model_of: str | None
+    command: str
+
+
+def trainable_game(name: str) -> Any:
+    """The game of a string as training sees it.
+
+    Raises:
+      ValueError: if it has no compiled environment.
+    """
+    game = openspiel.load_game(name)
+    offer = getattr(game, "trainable_game", None)
+    if offer is None:
+        raise ValueError(f"expected a game with a compiled environment to train on, got {game}")
+    return offer()
+
+
+def run(config: Config) -> list[dict[str, Any]]:
+    """Trains, saves, and returns one row per simple opponent."""
+    from klss_spiel.algorithms.blueprints import losses, training
+    from klss_spiel.algorithms.blueprints.blueprint import (
+        NetworkBlueprint,
+        save_blueprint,
+    )
+
+    if config.minutes is None and config.updates is None:
+        raise ValueError("expected --minutes or --updates to say when to stop, got neither")
+    game = trainable_game(config.game)
+    if config.model_of is not None:
+        return [_train_model(config, game)]
+    loss = losses.LOSSES[config.loss]
+    if config.entropy is not None:
+        loss = dataclasses.replace(loss, entropy=config.entropy)
+    settings = training.Settings(
+        loss=loss,
+        clone_updates=config.clone_updates,
+        num_games=config.num_games,
+        steps=config.steps,
+        learning_rate=config.learning_rate,
+        seed=config.seed,
+    )
+    trainer = training.Trainer(game, settings)
+    path = pathlib.Path(config.output)
+    checkpoint = weights.Checkpoint(
+        path.with_suffix(f".training{weights.SUFFIX}"),
+        weights.Metadata(
+            kind=f"blueprint_training_{config.loss}",
+            game=game.name,
+            feature_version=game.feature_version,
+            seed=config.seed,
+            command=config.command,
+        ),
+        _SECONDS_BETWEEN_SAVES,
+    )
+    found = checkpoint.restore(trainer.state())
+    if found is not None:
+        trainer.restore(*found)
+        logging.info("goes on after %d updates", trainer.updates)
+    start, cpu_start, first = time.monotonic(), time.process_time(), trainer.updates
+    deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
+    last = math.inf if config.updates is None else config.updates
+    next_line = start
+
+    def blueprint() -> NetworkBlueprint:
+        return NetworkBlueprint(config.output, trainer.average, game.reward_scale)
+
+    def progress() -> dict[str, Any]:
+        """Figures that a file carries."""
+        return {
+            "updates": trainer.updates,
+            "decisions": trainer.updates * settings.num_games * settings.steps,
+            "minutes_of_last_run": (time.monotonic() - start) / 60.0,
+            "cpu_minutes_of_last_run": (time.process_time() - cpu_start) / 60.0,
+            "settings": dataclasses.asdict(settings),
+        }
+
+    while trainer.updates < last and time.monotonic() < deadline:
+        report = trainer.update()
+        if time.monotonic() >= next_line:
+            points = {
+                name: float(game.strength(blueprint().chooser(0), name, 250, 1).mean())
+                for name in game.opponents
+            }
+            rate = (trainer.updates - first) * settings.num_games * settings.steps
+            logging.info(
+                "update %d: policy %.4f, value %.4f, entropy %.3f; points per game %s; "
+                "%.0f decisions per CPU second",
+                trainer.updates,
+                *report,
+                ", ".join(f"{value:+.2f} v {name}" for name, value in points.items()),
+                rate / (time.process_time() - cpu_start),
+            )
+            next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+        if checkpoint.save_now_and_then(trainer.updates, trainer.state()):
+            save_blueprint(
+                path, game, trainer.average, config.seed, progress(), config.command
+            )
+    checkpoint.save(trainer.updates, trainer.state())
+    spent = progress()
+    rows = [
+        _strength_row(game, blueprint(), opponent, config, spent) for opponent in game.opponents
+    ]
+    figures = [{name: row[name] for name in ("opponent", "points", "half_width")} for row in rows]
+    extra = {**spent, "strength": figures}
+    save_blueprint(path, game, trainer.average, config.seed, extra, config.command)
+    return rows
+
+
+def _train_model(config: Config, game: Any) -> dict[str, Any]:
+    """Trains a model of what the blueprint's opponents see of it."""
+    from klss_spiel.algorithms.blueprints import opponent_model
+    from klss_spiel.algorithms.blueprints.blueprint import load_blueprint
+
+    blueprint = load_blueprint(str(config.model_of), game)
+    settings = opponent_model.Settings(num_games=config.num_games, seed=config.seed)
+    trainer = opponent_model.ModelTrainer(game, blueprint, settings)
+    start = time.monotonic()
+    deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
+    last = math.inf if config.updates is None else config.updates
+    recent: list[tuple[float, float]] = []
+    while trainer.updates < last and time.monotonic() < deadline:
+        recent = [*recent[-19:], trainer.update()]
+        if trainer.updates % 50 == 0:
+            logging.info("update %d: cross-entropy %.4f, blind %.4f", trainer.updates, *recent[-1])
+    figures = {
+        "updates": trainer.updates,
+        "moves": trainer.updates * settings.batch,
+        "minutes": (time.monotonic() - start) / 60.0,
+        "cross_entropy": sum(found for found, _ in recent) / len(recent),
+        "blind_cross_entropy": sum(blind for _, blind in recent) / len(recent),
+    }
+    extra = {**figures, "model_of": pathlib.Path(str(config.model_of)).name}
+    opponent_model.save_model(
+        config.output, game, trainer.parameters, config.seed, extra, config.command
+    )
+    return {"game": config.game, "model_of": config.model_of, "seed": config.seed, **figures}
+
+
+def _strength_row(
+    game: Any, blueprint: Any, opponent: str, config: Config, spent: dict[str, Any]
+) -> dict[str, Any]:
+    points = game.strength(blueprint.chooser(config.seed), opponent, config.pairs, config.seed + 1)
+    return {
+        "game": config.game,
+        "loss": config.loss,
+        "seed": config.seed,
+        "updates": spent["updates"],
+        "decisions": spent["decisions"],
+        "minutes": spent["minutes_of_last_run"],
+        "opponent": opponent,
+        "games": 2 * config.pairs,
+        "points": float(points.mean()),
+        "half_width": float(1.96 * points.std(ddof=1) / math.sqrt(len(points))),
+    }
+
+
+def define_flags() -> None:
+    """Defines the flags of this binary."""
+    flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
+    flags.DEFINE_string("game", "python_two_player_mahjong", "OpenSpiel's string of the game.")
+    flags.DEFINE_enum("loss", "ach", _LOSSES, "What is minimised.")
+    flags.DEFINE_string("output", None, "File of the blueprint (.safetensors).", required=True)
+    flags.DEFINE_float("minutes", None, "When to stop, in minutes of this process.")
+    flags.DEFINE_integer("updates", None, "When to stop, in updates of all runs together.")
+    flags.DEFINE_integer("clone_updates", 0, "Updates that learn the game's simple player first.")
+    flags.DEFINE_integer("num_games", 256, "Games side by side.")
+    flags.DEFINE_integer("steps", 16, "Decisions per game and update.")
+    flags.DEFINE_float("learning_rate", 1e-3, "Of Adam.")
+    flags.DEFINE_float("entropy", None, "Weight of the entropy; by default that of the loss.")
+    flags.DEFINE_integer("pairs", 2000, "Deals of the final measurement, each played twice.")
+    flags.DEFINE_integer("seed", 0, "Of everything.")
+    flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")
+
+
+def main() -> None:
+    """Reads the flags, runs, prints."""
+    values = flags.FLAGS
+    names = [field.name for field in dataclasses.fields(Config) if field.name != "command"]
+    arguments = " ".join(sys.argv[1:])
+    command = f"python -m klss_spiel.run.train_blueprint {arguments}"
+    config = Config(**{name: values[name].value for name in names}, command=command)
+    output.emit(run(config), values.json)
+
+
+if __name__ == "__main__":
+    output.run_binary(define_flags, main)

@@ -1,0 +1,1 @@
+"""The page and its server: play, watch and look back at games in a browser (extra `web`)."""

@@ -1,0 +1,236 @@
+"""What a player could know in a finished chess game: where the enemy's pieces may stand.
+
+The belief is the set of all positions that fit the player's own moves and observations,
+each counted once. It is exact up to a limit: past it dark chess goes on with a uniform
+sample, and Kriegspiel, whose sets are followed one position at a time, gives up. Both
+say so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from klss_spiel.arrays import U64Array
+from klss_spiel.games.chess import boards, rules
+from klss_spiel.openspiel import load_game
+from klss_spiel.web import catalogue
+from klss_spiel.web.replay import family_of
+
+DARK_CHESS_LIMIT: Final = 200_000
+KRIEGSPIEL_LIMIT: Final = 1_500
+_SAMPLED_POSITIONS: Final = 2_000
+_SAMPLED_KRIEGSPIEL_POSITIONS: Final = 60
+_KINDS: Final = (rules.PAWN, rules.KNIGHT, rules.BISHOP, rules.ROOK, rules.QUEEN, rules.KING)
+_LETTERS: Final = "PNBRQK"
+
+Codes = npt.NDArray[np.uint8]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reveal:
+    """What a move of the player would tell.
+
+    Attributes:
+      move: in UCI.
+      bits: entropy of what the player would see after it, the belief being uniform.
+      left: expected share of the positions that would still be possible.
+      outcomes: how many different things the player may see.
+      takes: probability that it captures something.
+    """
+
+    move: str
+    bits: float
+    left: float
+    outcomes: int
+    takes: float
+
+
+@dataclasses.dataclass(frozen=True)
+class BeliefAt:
+    """A player's belief after one action of a game.
+
+    Attributes:
+      step: actions made so far, both players' tries included.
+      size: positions held possible; None where they were not followed any further.
+      complete: whether these are all.
+      heat: letter of a kind -> [squares] probability that an enemy piece of that kind
+        stands there, the first rank first.
+      reveals: for each own move what it would tell, the most first; none unless it is
+        the player's turn.
+    """
+
+    step: int
+    size: int | None
+    complete: bool = True
+    heat: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    reveals: tuple[Reveal, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For the page."""
+        return dataclasses.asdict(self)
+
+
+def beliefs_of(row: Mapping[str, Any], player: int) -> Iterator[BeliefAt]:
+    """A player's belief at the start of a recorded game and after every action.
+
+    Raises:
+      ValueError: the game is not one of chess, or players look only now and then.
+    """
+    game = load_game(row["game"])
+    family = family_of(game)
+    if family == catalogue.DARK:
+        yield from _dark_chess_beliefs(game, row["actions"], player)
+    elif family == catalogue.KRIEGSPIEL:
+        yield from _kriegspiel_beliefs(game, row["actions"], player)
+    else:
+        raise ValueError(f"expected a chess game, got {row['game']}")
+
+
+def heat_of(codes: Codes, player: int) -> dict[str, tuple[float, ...]]:
+    """Where enemy pieces stand, as probabilities.
+
+    Args:
+      codes: [n, squares] piece codes of `rules`.
+      player: whose enemies.
+    """
+    found = {}
+    for kind, letter in zip(_KINDS, _LETTERS, strict=True):
+        share = (codes == rules.piece(kind, 1 - player)).mean(axis=0)
+        found[letter] = tuple(round(float(q), 4) for q in share)
+    return found
+
+
+def _reveal(text: str, counts: npt.NDArray[np.int64], takes: float) -> Reveal:
+    share = counts / counts.sum()
+    return Reveal(
+        text,
+        round(float(-(share * np.log2(share)).sum()) + 0.0, 3),
+        round(float((share**2).sum()), 4),
+        len(counts),
+        round(takes, 4),
+    )
+
+
+def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Iterator[BeliefAt]:
+    from klss_spiel.games.chess.packed import positions as packed
+    from klss_spiel.games.chess.packed.information_states import InformationStates
+    from klss_spiel.games.chess.packed.position_sets import PositionSet
+    from klss_spiel.games.chess.packed.transition import Transition
+
+    setup = game.setup
+    if not setup.variant.observe_every_ply:
+        raise ValueError("expected rules by which players look at the board after every ply")
+    reader = InformationStates(setup)
+    transition = Transition.of(setup)
+    held = PositionSet.of(setup.start, player, transition)
+    state = game.new_initial_state()
+
+    def codes() -> Codes:
+        found = packed.codes_of(transition.board, held.positions)
+        for colour in (rules.WHITE, rules.BLACK):
+            found[found == packed.CASTLING_ROOK[colour]] = rules.piece(rules.ROOK, colour)
+        found[found == packed.PASSING_PAWN] = rules.piece(rules.PAWN, 1 - held.side)
+        return found
+
+    def reveals() -> tuple[Reveal, ...]:
+        if state.is_terminal() or state.current_player() != player or not len(held):
+            return ()
+        rng = np.random.default_rng(0)
+        words = held.positions
+        if len(words) > _SAMPLED_POSITIONS:
+            words = words[rng.choice(len(words), _SAMPLED_POSITIONS, replace=False)]
+        return _dark_chess_reveals(transition, words, player)
+
+    yield BeliefAt(0, len(held), True, heat_of(codes(), player), reveals())
+    for step, action in enumerate(actions, start=1):
+        state.apply_action(action)
+        if state.is_terminal():
+            # The end is told to both: nothing is left to be believed.
+            yield BeliefAt(step, None)
+            return
+        for ply in reader.read(player, state.information_state_string(player)).since(step - 1):
+            if ply.move is None:
+                held = held.after_opponent_move(ply.observation, DARK_CHESS_LIMIT)
+            else:
+                held = held.after_own_move(ply.move, ply.observation)
+        if not len(held):  # a sample that has died out
+            yield BeliefAt(step, None, False)
+            return
+        yield BeliefAt(step, len(held), held.complete, heat_of(codes(), player), reveals())
+
+
+def _dark_chess_reveals(transition: Any, words: U64Array, player: int) -> tuple[Reveal, ...]:
+    """What each move would show; it must be the player's turn in all of [n, 4] positions."""
+    from klss_spiel.games.chess.actions import action_table
+    from klss_spiel.games.chess.packed import positions as packed
+
+    board = transition.board
+    after = transition.successors(words, player)
+    enemies = (packed.codes_of(board, words) >> 3 == 1 - player) & (
+        packed.codes_of(board, words) != 0
+    )
+    # Codes 7, 8 and 15 are rooks that may castle and a pawn that may be captured in passing.
+    passing = packed.codes_of(board, words) == packed.PASSING_PAWN
+    enemies = (enemies | passing).sum(axis=1)
+    left = packed.codes_of(board, after.positions)
+    alive = ((left >> 3 == 1 - player) & (left != 0) & (left != packed.PASSING_PAWN)).sum(axis=1)
+    parent = np.repeat(np.arange(len(words)), np.diff(after.moves.starts))
+    takes = alive < enemies[parent]
+    names = action_table(board.width, board.height).names
+    found = []
+    for action in np.unique(after.moves.actions):
+        mine = after.moves.actions == action
+        _, counts = np.unique(after.keys[mine, player], return_counts=True)
+        found.append(_reveal(names[action], counts, float(takes[mine].mean())))
+    return tuple(sorted(found, key=lambda reveal: -reveal.bits))
+
+
+def _kriegspiel_beliefs(game: Any, actions: Sequence[int], player: int) -> Iterator[BeliefAt]:
+    state = game.new_initial_state()
+    positions = state.moment.possible_positions(player)
+    yield _kriegspiel_belief(0, positions, state, player)
+    for step, action in enumerate(actions, start=1):
+        too_many = len(positions) > KRIEGSPIEL_LIMIT
+        state.apply_action(action)
+        if too_many or state.is_terminal():
+            yield BeliefAt(step, None, not too_many)
+            return
+        positions = state.moment.possible_positions(player)
+        yield _kriegspiel_belief(step, positions, state, player)
+
+
+def _kriegspiel_belief(step: int, positions: Any, state: Any, player: int) -> BeliefAt:
+    found = sorted(positions)
+    codes = np.array([list(position.squares) for position in found], dtype=np.uint8)
+    reveals: tuple[Reveal, ...] = ()
+    if not state.is_terminal() and state.current_player() == player:
+        reveals = _kriegspiel_reveals(state, found, player)
+    return BeliefAt(step, len(found), True, heat_of(codes, player), reveals)
+
+
+def _kriegspiel_reveals(
+    state: Any, positions: Sequence[rules.Position], player: int
+) -> tuple[Reveal, ...]:
+    from klss_spiel.games.chess import kriegspiel_umpire as umpire
+
+    rng = np.random.default_rng(0)
+    if len(positions) > _SAMPLED_KRIEGSPIEL_POSITIONS:
+        chosen = rng.choice(len(positions), _SAMPLED_KRIEGSPIEL_POSITIONS, replace=False)
+        positions = [positions[i] for i in chosen]
+    any_rule = state.get_game().setup.are_there_any
+    found = []
+    for action in state.legal_actions():
+        name = state.action_to_string(action)
+        width, height = positions[0].width, positions[0].height
+        move = boards.move_from_uci(name, width, height)
+        steps = [umpire.step_of(position, move, any_rule) for position in positions]
+        heard = ["illegal" if s is None else s.announcement.heard[player] for s in steps]
+        _, counts = np.unique(heard, return_counts=True)
+        takes = [s is not None and s.announcement.square is not None for s in steps]
+        found.append(_reveal(name, counts, float(np.mean(takes))))
+    return tuple(sorted(found, key=lambda reveal: -reveal.bits))

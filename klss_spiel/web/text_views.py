@@ -1,0 +1,103 @@
+"""What a player of a game without a chess board is told, in words that people read.
+
+A few games have words of their own; all others show what the game says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+_KUHN_CARDS: Final = ("Jack", "Queen", "King")
+_KUHN_ACTIONS: Final = {"p": "pass", "b": "bet"}
+_LEDUC_ACTIONS: Final = ("fold", "call", "raise")
+_LEDUC_RANKS: Final = ("Jack", "Queen", "King")
+
+
+class _Told(Protocol):
+    @property
+    def player(self) -> int: ...
+    @property
+    def information_state(self) -> str: ...
+    @property
+    def observation(self) -> str | None: ...
+    @property
+    def over(self) -> bool: ...
+
+
+def text_view(short_name: str, told: _Told) -> dict[str, Any]:
+    """The lines, and for dark hex the grid, that a player is shown."""
+    describe = _DESCRIPTIONS.get(short_name)
+    if describe is not None:
+        return describe(told)
+    text = told.observation if told.observation is not None else told.information_state
+    lines = text.splitlines() or ["Nothing has happened yet."]
+    if told.observation is not None and told.information_state != told.observation:
+        lines += ["", "So far:", *told.information_state.splitlines()]
+    return {"lines": lines}
+
+
+def _kuhn(told: _Told) -> dict[str, Any]:
+    text = told.information_state
+    if not text or not text[0].isdigit():
+        return {"lines": ["The cards are being dealt."]}
+    card = _KUHN_CARDS[int(text[0])] if int(text[0]) < len(_KUHN_CARDS) else text[0]
+    bets = [_KUHN_ACTIONS.get(letter, letter) for letter in text[1:]]
+    return {"lines": [f"Your card: {card}", f"Betting: {', '.join(bets) or 'nothing yet'}"]}
+
+
+def _leduc(told: _Told) -> dict[str, Any]:
+    fields = dict(re.findall(r"\[(\w+):? ?([^\]]*)\]", told.information_state))
+
+    def card(text: str) -> str:
+        number = int(text)
+        return "none yet" if number < 0 else _LEDUC_RANKS[number // 2 % len(_LEDUC_RANKS)]
+
+    def bets(text: str) -> str:
+        return ", ".join(_LEDUC_ACTIONS[int(a)] for a in text.split()) or "nothing yet"
+
+    try:
+        lines = [
+            f"Your card: {card(fields['Private'])}",
+            f"Card on the table: {card(fields.get('Public', '-1'))}",
+            f"Pot: {fields['Pot']}",
+            f"First round: {bets(fields.get('Round1', ''))}",
+            f"Second round: {bets(fields.get('Round2', ''))}",
+        ]
+    except (KeyError, ValueError, IndexError):  # another version of the game
+        lines = [told.information_state]
+    return {"lines": lines}
+
+
+def _liars_dice(told: _Told) -> dict[str, Any]:
+    dice, *bids = told.information_state.split()
+    said = [
+        bid if "-" not in bid else f"{bid.split('-')[0]} dice of face {bid.split('-')[1]}"
+        for bid in bids
+    ]
+    lines = [
+        f"Your dice: {', '.join(dice)}",
+        f"Bids: {'; '.join(said) or 'none yet'}",
+        "A bid such as 2-5 says that both players' dice show at least two fives. "
+        "The highest face counts as any.",
+    ]
+    return {"lines": lines}
+
+
+def _dark_hex(told: _Told) -> dict[str, Any]:
+    text = told.observation if told.observation is not None else told.information_state
+    rows = [row for row in text.splitlines() if row and set(row) <= set("xo.")]
+    mark, ends = ("x", "top and bottom") if told.player == 0 else ("o", "left and right")
+    return {
+        "lines": [f"You are {mark} and join {ends}. A taken cell shows its stone and you go on."],
+        "hex": rows,
+    }
+
+
+_DESCRIPTIONS: Mapping[str, Callable[[_Told], dict[str, Any]]] = {
+    "kuhn_poker": _kuhn,
+    "leduc_poker": _leduc,
+    "liars_dice": _liars_dice,
+    "dark_hex": _dark_hex,
+}

@@ -1,0 +1,32 @@
+"""Trees, forms and policies of games by name, each made once per process."""
+
+import functools
+
+import numpy as np
+import pyspiel
+
+from klss_spiel.openspiel import tree_from_game, turn_based
+from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
+from klss_spiel.tree import GameTree
+
+
+@functools.cache
+def game_of(name: str) -> pyspiel.Game:
+    """The game, turn-based if its players move simultaneously."""
+    return turn_based(pyspiel.load_game(name))
+
+
+@functools.cache
+def tree_of(name: str) -> GameTree:
+    return tree_from_game(name)
+
+
+@functools.cache
+def form_of(name: str) -> SequenceForm:
+    return sequence_form_from_tree(tree_of(name))
+
+
+def random_policy(game: str | GameTree, seed: int) -> BehaviorPolicy:
+    tree = tree_of(game) if isinstance(game, str) else game
+    return BehaviorPolicy.random(tree, np.random.default_rng(seed))

@@ -1,0 +1,106 @@
+"""A server in a thread of the tests, and clients that talk to it as a browser would."""
+
+import contextlib
+import http.client
+import json
+import pathlib
+import socket
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra web")
+uvicorn = pytest.importorskip("uvicorn", reason="needs the extra web")
+pytest.importorskip("websockets", reason="needs the extra web")
+
+from websockets.sync.client import connect  # noqa: E402
+
+from klss_spiel.web.catalogue import DEFAULT_BOTS, Catalogue  # noqa: E402
+from klss_spiel.web.record_store import RecordStore  # noqa: E402
+from klss_spiel.web.server import make_app  # noqa: E402
+from klss_spiel.web.sessions import Limits  # noqa: E402
+
+_SECONDS = 30.0
+
+
+class LiveServer:
+    """Serves on a free port of this machine."""
+
+    def __init__(self, bots=DEFAULT_BOTS, limits=None, records: pathlib.Path | None = None):
+        self.store = RecordStore(records)
+        app = make_app(Catalogue(bots), self.store, limits or Limits(messages_per_second=1e6))
+        config = uvicorn.Config(
+            app, log_level="error", ws="websockets-sansio", timeout_graceful_shutdown=1
+        )
+        self._server = uvicorn.Server(config)
+        listening = socket.socket()
+        listening.bind(("127.0.0.1", 0))
+        self.port = listening.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [listening]}, daemon=True
+        )
+
+    def __enter__(self):
+        self._thread.start()
+        end = time.monotonic() + _SECONDS
+        while not self._server.started and time.monotonic() < end:
+            time.sleep(0.01)
+        assert self._server.started
+        return self
+
+    def __exit__(self, *error):
+        self._server.should_exit = True
+        self._thread.join(_SECONDS)
+        assert not self._thread.is_alive()
+
+    def ask(self, method, path, body=None, headers=()):
+        """Status, headers and body of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_SECONDS)
+        sent = dict(headers)
+        if body is not None:
+            sent.setdefault("Content-Type", "application/json")
+        with contextlib.closing(connection):
+            connection.request(method, path, body, sent)
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+
+    def get(self, path):
+        status, _, body = self.ask("GET", path)
+        assert status == 200, body
+        return json.loads(body)
+
+    def post(self, path, value):
+        status, _, body = self.ask("POST", path, json.dumps(value))
+        return status, json.loads(body)
+
+    def new_game(self, **wanted):
+        status, answer = self.post("/api/games", {"clock": "none", "strength": "quick", **wanted})
+        assert status == 201, answer
+        return answer["session"]
+
+    def socket(self, session, **more):
+        return connect(f"ws://127.0.0.1:{self.port}/api/games/{session}", **more)
+
+
+def hear(socket):
+    """The next message."""
+    return json.loads(socket.recv(timeout=_SECONDS))
+
+
+def say(socket, **message):
+    socket.send(json.dumps(message))
+
+
+def play_to_end(socket, choose, heard=None):
+    """Plays with `choose(view) -> move`; returns the last message, appends all to `heard`."""
+    while True:
+        message = hear(socket)
+        if heard is not None:
+            heard.append(message)
+        assert message["type"] == "view", message
+        if message["result"]:
+            return message
+        if message["view"]["your_turn"]:
+            say(socket, type="move", move=choose(message["view"]), count=message["count"])
