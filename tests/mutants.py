@@ -155,7 +155,7 @@ MUTANTS = (
         "player.py",
         'f"{seed}/{player}/{information_state}"',
         'f"{player}/{information_state}"',
-        "seed",
+        "same_seed",
     ),
     Mutant("search.py", ">= -self.settings.margin_tolerance", ">= 0.0", "test_purification"),
     Mutant("search.py", "if clock.fraction < 0.5:", "if True:", "test_purification or test_search"),

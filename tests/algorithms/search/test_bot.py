@@ -107,6 +107,7 @@ def test_other_settings_play_too():
 
 
 def test_the_same_seed_plays_the_same_and_policies_are_distributions():
+    trees = []
     for seed in (1, 2):
         actions = []
         for _ in range(2):
@@ -116,6 +117,10 @@ def test_the_same_seed_plays_the_same_and_policies_are_distributions():
             assert [a for a, _ in policy] == state.legal_actions()
             actions.append((policy, action))
         assert actions[0] == actions[1]
+        trees.append(bot.search_player.search.tree)
+    # Another seed looks at other things.
+    count = min(tree.num_nodes for tree in trees)
+    assert not np.array_equal(*(tree.nodes.action[:count] for tree in trees))
 
 
 def test_games_that_look_the_same_to_the_bot_are_played_the_same():
