@@ -157,9 +157,7 @@ def run(config: Config) -> list[dict[str, Any]]:
             )
             next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
         if checkpoint.save_now_and_then(trainer.updates, trainer.state()):
-            save_blueprint(
-                path, game, trainer.average, config.seed, progress(), config.command
-            )
+            save_blueprint(path, game, trainer.average, config.seed, progress(), config.command)
     checkpoint.save(trainer.updates, trainer.state())
     spent = progress()
     rows = [
