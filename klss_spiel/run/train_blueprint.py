@@ -1,8 +1,8 @@
-"""Trains a blueprint by self-play, or a model of what a blueprint does.
+r"""Trains a blueprint by self-play, or a model of what a blueprint does.
 
-python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=45 \\
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=45 \
     --output=mahjong.safetensors
-python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=5 \\
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=5 \
     --model_of=mahjong.safetensors --output=mahjong_model.safetensors
 
 Any game with a compiled environment can be trained (a `pyspiel.Game` with a method
@@ -241,7 +241,8 @@ def main() -> None:
     names = [field.name for field in dataclasses.fields(Config) if field.name != "command"]
     arguments = " ".join(sys.argv[1:])
     command = f"python -m klss_spiel.run.train_blueprint {arguments}"
-    config = Config(**{name: values[name].value for name in names}, command=command)
+    given: dict[str, Any] = {name: values[name].value for name in names}
+    config = Config(**given, command=command)
     output.emit(run(config), values.json)
 
 

@@ -43,9 +43,7 @@ def has_begun(position: Position) -> bool:
 
 def decides(position: Position, player: int) -> bool:
     """Whether it is the player's decision."""
-    return (
-        position.player == player and Phase.DISCARD <= position.phase <= Phase.ROB
-    )
+    return position.player == player and Phase.DISCARD <= position.phase <= Phase.ROB
 
 
 def information_state(position: Position, player: int) -> str:
@@ -252,10 +250,14 @@ def own_view(variant: Variant, text: str) -> Position:
     except (KeyError, ValueError) as error:
         raise ValueError(f"expected an information state of Mahjong, got {text!r}") from error
     sides = tuple(
-        Side(hand=tuple(start) if p == player else Side().hand, flowers=counts[p], start=tuple(start))
+        Side(
+            hand=tuple(start) if p == player else Side().hand, flowers=counts[p], start=tuple(start)
+        )
         for p in (0, 1)
     )
-    unseen = tuple(have - taken for have, taken in zip(variant.deck, [*start, sum(counts)], strict=True))
+    unseen = tuple(
+        have - taken for have, taken in zip(variant.deck, [*start, sum(counts)], strict=True)
+    )
     # Each flower of the deal was replaced from the wall, and so were flowers among those
     # tiles: one tile drawn for each.
     position = Position(
@@ -278,9 +280,7 @@ def _seen(position: Position, player: int, event: int) -> Position:
     """The own view after one more event; `rules` cannot play what is hidden."""
     who, what = knowledge.split(event)
     if what >= knowledge.DREW and what != knowledge.HIDDEN_DRAW:
-        at_draw = dataclasses.replace(
-            position, phase=Phase.DRAW, player=who, tile=tiles.NO_TILE
-        )
+        at_draw = dataclasses.replace(position, phase=Phase.DRAW, player=who, tile=tiles.NO_TILE)
         return rules.draw(at_draw, what - knowledge.DREW)
     if who == player:
         at_own = dataclasses.replace(position, player=player)
@@ -294,7 +294,10 @@ def _seen_of_opponent(position: Position, who: int, what: int) -> Position:
     changes: dict[str, object] = {}
     if what == knowledge.HIDDEN_DRAW:
         return dataclasses.replace(
-            position, phase=Phase.DISCARD, player=who, wall_left=position.wall_left - 1,
+            position,
+            phase=Phase.DISCARD,
+            player=who,
+            wall_left=position.wall_left - 1,
             tile=tiles.NO_TILE,
         )
     if what == actions.TING:

@@ -184,7 +184,7 @@ def test_the_opponents_tiles_do_not_show_in_what_a_veil_lets_through():
 
 def test_illegal_actions_are_refused():
     state = _random_state(_NAME, 1, moves=0)
-    with pytest.raises(ValueError, match="expected an action among .*discard"):
+    with pytest.raises(ValueError, match=r"expected an action among .*discard"):
         state.apply_action(actions.PASS)
 
 

@@ -80,7 +80,10 @@ def opponent_discards(
         features[which], possible[which], waiting[which] = written, unseen > 0, players
         waiting[games.step(chosen).done] = _NOBODY
         if number >= batch:
-            together = OpponentDiscards(*(np.concatenate(part) for part in zip(*kept, strict=True)))
-            yield OpponentDiscards(*(part[:batch] for part in together))
-            kept = [OpponentDiscards(*(part[batch:] for part in together))]
-            number = len(kept[0].move)
+            seen_then = np.concatenate([part.features for part in kept])
+            possible_then = np.concatenate([part.possible for part in kept])
+            discarded = np.concatenate([part.move for part in kept])
+            yield OpponentDiscards(seen_then[:batch], possible_then[:batch], discarded[:batch])
+            rest = (seen_then[batch:], possible_then[batch:], discarded[batch:])
+            kept = [OpponentDiscards(*rest)]
+            number = len(discarded) - batch
