@@ -181,6 +181,7 @@ def config_from_flags() -> Config:
     return Config(match, values.executor, values.output, values.resume, values.strict, shard, sprt)
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, plays, prints."""
     values = flags.FLAGS

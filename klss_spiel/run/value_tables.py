@@ -409,6 +409,7 @@ def define_flags() -> None:
     job_flags.define_flags(timed=True)
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Parses flags, computes, prints."""
     values = flags.FLAGS

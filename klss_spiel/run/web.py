@@ -92,6 +92,7 @@ def _warm_up() -> None:
     bot.step(veil(game.new_initial_state(), 0))
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
