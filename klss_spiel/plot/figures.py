@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import io
 import os
 import pathlib
 import re
@@ -55,15 +57,32 @@ def figure(size: tuple[float, float], path: str | os.PathLike[str] | None) -> It
         check_format(path)
     try:
         matplotlib = importlib.import_module("matplotlib")
-        figure_class = importlib.import_module("matplotlib.figure").Figure
+        shown_figure = _figure_class()
     except ImportError as error:
         raise ImportError(MISSING) from error
     # The object interface needs no display and leaves pyplot's global state alone.
     with matplotlib.rc_context(_STYLE):
-        drawn = figure_class(figsize=size, layout="constrained")
+        drawn = shown_figure(figsize=size, layout="constrained")
         yield drawn
         if path is not None:
             drawn.savefig(path, dpi=160, metadata=_without_date(path))
+
+
+@functools.cache
+def _figure_class() -> Any:
+    matplotlib = importlib.import_module("matplotlib")
+    base = importlib.import_module("matplotlib.figure").Figure
+
+    class ShownFigure(base):  # type: ignore[misc, valid-type]  # matplotlib may be missing.
+        """A figure that shows in a notebook, which others do by way of pyplot only."""
+
+        def _repr_svg_(self) -> str:
+            text = io.StringIO()
+            with matplotlib.rc_context(_STYLE):
+                self.savefig(text, format="svg", metadata={"Date": None})
+            return text.getvalue()
+
+    return ShownFigure
 
 
 def _without_date(path: str | os.PathLike[str]) -> dict[str, None]:

@@ -79,6 +79,12 @@ def test_files_are_what_their_names_say_and_the_same_every_time(tmp_path, ending
     assert first == (tmp_path / f"second{ending}").read_bytes()
 
 
+def test_figures_show_in_notebooks():
+    shown = plot.exploitability_curves(rows_of([("obscuro", (0.4, 0.1))]))._repr_svg_()
+    assert "<svg" in shown
+    assert "obscuro" in shown  # letters stay letters
+
+
 def test_other_files_and_no_rows_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"ends in \.svg, \.pdf, \.png, got 'a.gif'"):
         plot.exploitability_curves(rows_of([("a", (1, 1))]), path="a.gif")
@@ -88,6 +94,7 @@ def test_other_files_and_no_rows_are_refused(tmp_path):
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    figures._figure_class.cache_clear()
     with pytest.raises(ImportError, match=r"klss_spiel\[plot\]"):
         plot.ratings([{"player": "a", "elo": 0, "elo_low": -1, "elo_high": 1}])
 
