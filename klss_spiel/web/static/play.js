@@ -336,8 +336,16 @@ class Watch {
     this.pair.update(newest);
     if (message.result && !this.over) {
       this.over = true;
-      showGame(message.result.record, this.place).catch((error) => toast(error.message));
+      showGame(message.result.record, this.place).then((close) => {
+        if (this.gone) close();
+        else this.close = close;
+      }, (error) => toast(error.message));
     }
+  }
+
+  leave() {
+    this.gone = true;
+    if (this.close) this.close();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { BeliefPanel } from "./belief.js";
 import { Board } from "./board.js";
-import { announce, ask, el, show } from "./dom.js";
+import { announce, ask, el } from "./dom.js";
 import { hexRows } from "./text_game.js";
 
 const NUMBERS = {
@@ -39,13 +39,6 @@ export function boardPair(family) {
       });
     },
   };
-}
-
-export async function recordScreen(id) {
-  const place = el("div", {});
-  const leave = await showGame(id, place);
-  show(place);
-  return leave;
 }
 
 function resultText(game) {
