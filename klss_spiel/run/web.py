@@ -27,8 +27,12 @@ from klss_spiel.web.security import LOOPBACK, is_loopback
 def define_flags() -> None:
     """Defines the flags of this binary."""
     flags.DEFINE_integer("port", 8000, "Port to listen on; 0 for any free one.", 0, 65535)
-    flags.DEFINE_string("host", "127.0.0.1", "Interface to listen on. Others than this machine's "
-                        "own can be reached by everybody in the network.")
+    flags.DEFINE_string(
+        "host",
+        "127.0.0.1",
+        "Interface to listen on. Others than this machine's "
+        "own can be reached by everybody in the network.",
+    )
     flags.DEFINE_multi_string(
         "bot", [], "An opponent: a player's specification, or name=specification."
     )
@@ -88,6 +92,7 @@ def _warm_up() -> None:
     bot.step(veil(game.new_initial_state(), 0))
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
