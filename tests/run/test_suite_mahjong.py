@@ -13,7 +13,7 @@ def test_steps_are_compared_with_the_rules_and_with_openspiel(monkeypatch):
 
     monkeypatch.setattr(mahjong, "_rate", measure)
     rows = list(mahjong.rows("steps", quick=True))
-    assert [row["contender"] for row in rows][0] == "klss_spiel"
+    assert rows[0]["contender"] == "klss_spiel"
     assert len(rows) == 3 and len(spent) == 3
     assert rows[0]["ratio"] == 1.0
     assert all(set(row) == set(mahjong.COLUMNS) for row in rows)
