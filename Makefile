@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: demo test test-slow test-wheel lint bench clean
+.PHONY: demo play test test-slow test-wheel lint bench docs clean
 
 $(VENV)/.installed: setup.py pyproject.toml
 	@echo "Setting up $(VENV) (some minutes the first time)"
@@ -19,6 +19,9 @@ $(VENV)/.installed: setup.py pyproject.toml
 demo: $(VENV)/.installed
 	@$(BIN)/python -m klss_spiel.run.demo
 	@$(BIN)/python -m klss_spiel.run.klss_tables --preset=zs21_table1_small
+
+play: $(VENV)/.installed
+	@$(BIN)/python -m klss_spiel.run.web --open
 
 test: $(VENV)/.installed
 	@$(BIN)/python -m pytest -m "not slow" -n 2
@@ -38,5 +41,14 @@ lint: $(VENV)/.installed
 bench: $(VENV)/.installed
 	@$(BIN)/python -m klss_spiel.run.benchmark
 
+$(VENV)/.docs: $(VENV)/.installed
+	@$(BIN)/python -m pip install -qq --editable ".[docs]"
+	@touch $@
+
+# Runs the tutorials, too; what they print is kept in docs/_build until they change.
+docs: $(VENV)/.docs
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build *.egg-info docs/_build

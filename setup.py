@@ -10,6 +10,8 @@ _VERSION = re.search(
     r'__version__ = "([^"]+)"', (_ROOT / "klss_spiel" / "__init__.py").read_text()
 ).group(1)
 
+_WEB = ["starlette>=0.46", "uvicorn>=0.35", "websockets>=15.0"]
+
 setuptools.setup(
     name="klss_spiel",
     version=_VERSION,
@@ -22,7 +24,7 @@ setuptools.setup(
     # Only the import package: the top-level names games, algorithms and run
     # are links into it and must never be importable by themselves.
     packages=setuptools.find_packages(include=["klss_spiel", "klss_spiel.*"]),
-    package_data={"klss_spiel": ["py.typed", "data/weights/*.safetensors"]},
+    package_data={"klss_spiel": ["py.typed", "data/weights/*.safetensors", "web/static/*"]},
     install_requires=[
         "open_spiel>=2.0",
         "numpy>=2.0",
@@ -39,6 +41,16 @@ setuptools.setup(
         "notebook": ["tqdm>=4.60", "ipywidgets>=8.0"],
         "train": ["optax>=0.2.4"],
         "plot": ["matplotlib>=3.8"],
+        "docs": [
+            "furo>=2024.8",
+            "ipykernel>=6.29",
+            "matplotlib>=3.8",
+            "myst-nb>=1.2",
+            "sphinx>=8.0",
+        ],
+        "web": _WEB,
+        # Tests in a real browser; they use the system's chromium.
+        "web-test": [*_WEB, "playwright>=1.49"],
         "peers": ["LiteEFG", "chex"],
         "dev": [
             "hypothesis>=6.100",
@@ -51,6 +63,7 @@ setuptools.setup(
             "scipy>=1.13",
             # Builds the wheel that tests install.
             "setuptools>=77",
+            *_WEB,
             # GPL: test oracles only, never imported by the package.
             "chess>=1.11",
             "pyffish>=0.0.88",

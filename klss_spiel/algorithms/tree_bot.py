@@ -28,6 +28,10 @@ class TreeBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
         self._player = player
         self._rng = rng
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Bots pickle and copy with everything they remember."""
+        return _bare_bot, (type(self),), self.__dict__.copy()
+
     @abc.abstractmethod
     def behavior_at(self, infoset: int) -> FloatArray:
         """[actions] probabilities at one of the bot's decision infosets of the tree."""
@@ -75,3 +79,10 @@ class TreeBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
         probabilities = np.array([q for _, q in policy])
         choice = int(self._rng.choice(len(policy), p=probabilities / probabilities.sum()))
         return policy, policy[choice][0]
+
+
+def _bare_bot(kind: type[TreeBot]) -> TreeBot:
+    """A bot whose attributes are still to be set."""
+    bot = kind.__new__(kind)
+    pyspiel.Bot.__init__(bot)
+    return bot

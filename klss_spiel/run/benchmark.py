@@ -99,6 +99,7 @@ def define_flags() -> None:
     flags.DEFINE_bool("quick", False, "Smaller games and fewer repetitions.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

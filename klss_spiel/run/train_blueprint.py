@@ -254,6 +254,7 @@ def define_flags() -> None:
     flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

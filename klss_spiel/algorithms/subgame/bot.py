@@ -47,9 +47,8 @@ class SubgameBot(TreeBot):
           where: infosets at which to solve; by default every one at which the bot
             moves. With an `independent_set` this is ZS21's algorithm 14.
         """
-        super().__init__(blueprint.tree, player, rng)
-        self._where = None if where is None else set(np.asarray(where).tolist())
-        self._refiner = Refiner(
+        # First of all: it refuses what is no blueprint.
+        refiner = Refiner(
             blueprint,
             recipe,
             player,
@@ -57,6 +56,9 @@ class SubgameBot(TreeBot):
             solver or LinearProgramming(),
             lower_bounds,
         )
+        super().__init__(refiner.tree, player, rng)
+        self._where = None if where is None else set(np.asarray(where).tolist())
+        self._refiner = refiner
 
     def behavior_at(self, infoset: int) -> FloatArray:
         """[actions] probabilities at one of the bot's decision infosets of the tree."""

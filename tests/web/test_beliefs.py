@@ -1,0 +1,116 @@
+"""Beliefs of the explorer against an enumeration of all histories."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from klss_spiel.algorithms.search.history_belief import HistoryBelief
+from klss_spiel.games.chess import boards, rules
+from klss_spiel.openspiel import load_game
+from klss_spiel.web import beliefs
+from klss_spiel.web.beliefs import beliefs_of
+
+
+def _random_actions(game, seed, most):
+    rng = random.Random(seed)
+    state = game.new_initial_state()
+    actions = []
+    while not state.is_terminal() and len(actions) < most:
+        actions.append(rng.choice(state.legal_actions()))
+        state.apply_action(actions[-1])
+    return actions
+
+
+def _squares(states):
+    """Distinct boards, with castling and en passant, of states."""
+    return {" ".join(str(state).split()[:4]) for state in states}
+
+
+def _codes(fens):
+    return np.array([list(boards.position_from_fen(fen).squares) for fen in sorted(fens)])
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize(
+    "game_string",
+    ["python_dark_chess(board=microchess)", "python_kriegspiel(board=minimal4x3)"],
+)
+def test_beliefs_are_all_histories_that_fit(game_string, seed):
+    game = load_game(game_string)
+    actions = _random_actions(game, seed, 6)
+    compared = 0
+    for player in (0, 1):
+        found = {belief.step: belief for belief in beliefs_of(_row(game_string, actions), player)}
+        truth = HistoryBelief(game, player)
+        state = game.new_initial_state()
+        last = None
+        for step in range(len(actions) + 1):
+            if not state.is_terminal() and state.current_player() == player:
+                truth.advance(last, state.information_state_string(player))
+                fens = _squares(truth.positions)
+                belief = found[step]
+                assert belief.complete
+                assert belief.size == len(fens)
+                codes = _codes(fens)
+                for kind, letter in enumerate("PNBRQK", start=1):
+                    share = (codes == rules.piece(kind, 1 - player)).mean(axis=0)
+                    assert belief.heat[letter] == pytest.approx(share, abs=1e-4)
+                _check_reveals(belief, truth.positions, player)
+                compared += 1
+            if step < len(actions):
+                if state.current_player() == player:
+                    last = actions[step]
+                state.apply_action(actions[step])
+    assert compared >= 2
+
+
+def _row(game_string, actions):
+    return {"game": game_string, "actions": actions}
+
+
+def _check_reveals(belief, states, player):
+    """Entropies by applying every move to every position, each counted once."""
+    distinct = {" ".join(str(state).split()[:4]): state for state in states}
+    if len(distinct) > 60:  # the explorer samples
+        return
+    for reveal in belief.reveals:
+        seen = []
+        for state in distinct.values():
+            names = {state.action_to_string(a): a for a in state.legal_actions()}
+            after = state.child(names[reveal.move])
+            told = after.information_state_string(player)
+            seen.append(told[len(state.information_state_string(player)) :])
+        # The end of a game is told in words, which the explorer leaves out.
+        seen = [text.removesuffix(" 1-0").removesuffix(" 0-1") for text in seen]
+        counts = [seen.count(text) / len(seen) for text in set(seen)]
+        bits = -sum(share * math.log2(share) for share in counts)
+        assert reveal.outcomes == len(counts)
+        assert reveal.bits == pytest.approx(bits, abs=2e-3)
+
+
+def test_a_belief_past_its_limit_says_that_it_is_a_sample(monkeypatch):
+    monkeypatch.setattr(beliefs, "DARK_CHESS_LIMIT", 3)
+    game = load_game("python_dark_chess")
+    names = game.setup.table.names
+    actions = [names.index(move) for move in ("a2a3", "h7h6", "a3a4")]
+    found = list(beliefs_of(_row("python_dark_chess", actions), 0))
+    assert found[1].complete and found[1].size == 1
+    assert not found[-1].complete
+    assert all(belief.size is None or belief.size <= 3 for belief in found)
+
+
+def test_kriegspiel_gives_up_where_there_are_too_many_positions(monkeypatch):
+    monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", 10)
+    game = load_game("python_kriegspiel")
+    names = game.setup.table.names
+    actions = [names.index(move) for move in ("e2e4", "a7a6", "d2d4", "b7b6")]
+    found = list(beliefs_of(_row("python_kriegspiel", actions), 0))
+    assert [belief.size for belief in found] == [1, 1, 20, None]
+    assert not found[-1].complete
+
+
+def test_other_games_have_no_boards_to_believe_in():
+    with pytest.raises(ValueError, match="expected a chess game"):
+        list(beliefs_of({"game": "kuhn_poker", "actions": []}, 0))
