@@ -99,6 +99,10 @@ class BehaviorPolicy:
                 )
         object.__setattr__(self, "probabilities", (checked[0], checked[1]))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are checked and read-only like the policy itself."""
+        return type(self), (self.tree, self.probabilities)
+
     @classmethod
     def uniform(cls, tree: GameTree) -> BehaviorPolicy:
         """Every action equally likely."""

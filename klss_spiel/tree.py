@@ -21,6 +21,7 @@ import dataclasses
 import functools
 import html
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +41,27 @@ EMPTY_SEQUENCE = 0
 PLAYERS = (0, 1)
 
 
+class _ReadOnlyArrays:
+    """A frozen dataclass whose arrays cannot be written to, nor those of its copies."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, field.name, read_only(value))
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A pickle does not say that an array is read-only.
+        self.__dict__.update(state)
+        self.__post_init__()
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Infosets:
+class Infosets(_ReadOnlyArrays):
     """The infosets and sequences of one player.
 
     Attributes:
@@ -62,9 +82,6 @@ class Infosets:
     sequence_infoset: IntArray
     sequence_action: IntArray
     labels: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        _make_read_only(self)
 
     def __repr__(self) -> str:
         return f"<Infosets: {self.num_infosets}, {len(self.decisions)} with a decision>"
@@ -100,7 +117,7 @@ class Infosets:
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class GameTree:
+class GameTree(_ReadOnlyArrays):
     """A finite two-player zero-sum game.
 
     Its arrays are read-only: policies, forms and subgames of one tree share them.
@@ -131,9 +148,6 @@ class GameTree:
     level_start: IntArray
     infosets: tuple[Infosets, Infosets]
     utility_offset: float = 0.0
-
-    def __post_init__(self) -> None:
-        _make_read_only(self)
 
     def __repr__(self) -> str:
         return (
@@ -213,14 +227,6 @@ class GameTree:
             level = np.arange(self.level_start[depth], self.level_start[depth + 1])
             above[self.parent[level[above[level]]]] = True
         return above
-
-
-def _make_read_only(data: GameTree | Infosets) -> None:
-    """Replaces every array of a frozen dataclass by a view that cannot be written to."""
-    for field in dataclasses.fields(data):
-        value = getattr(data, field.name)
-        if isinstance(value, np.ndarray):
-            object.__setattr__(data, field.name, read_only(value))
 
 
 def recall_error(name: str, player: int, label: str) -> str:

@@ -1,5 +1,7 @@
+import copy
 import dataclasses
 import io
+import pickle
 import re
 
 import numpy as np
@@ -187,9 +189,12 @@ def test_uniform_and_random_are_policies():
 
 def test_probabilities_cannot_be_written_to():
     policy = random_policy("kuhn_poker", 0)
-    for player in (0, 1):
-        with pytest.raises(ValueError, match="read-only"):
-            policy.probabilities[player][1] = 0.5
+    copies = (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy))
+    for same in (policy, *copies):
+        for player in (0, 1):
+            np.testing.assert_array_equal(same.probabilities[player], policy.probabilities[player])
+            with pytest.raises(ValueError, match="read-only"):
+                same.probabilities[player][1] = 0.5
 
 
 def test_lists_are_taken_for_arrays():

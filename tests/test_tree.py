@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import pickle
 import sys
 import tracemalloc
 
@@ -542,8 +543,11 @@ def _arrays(data):
     return [value for value in values if isinstance(value, np.ndarray)]
 
 
-def test_arrays_of_a_tree_cannot_be_written_to():
-    tree = tree_from_game("kuhn_poker")
+@pytest.mark.parametrize("how", ["made", "pickled"])
+def test_arrays_of_a_tree_cannot_be_written_to(how):
+    original = tree_from_game("kuhn_poker")
+    assert len(original.terminals)  # Computed once and kept; not part of a pickle.
+    tree = {"made": original, "pickled": pickle.loads(pickle.dumps(original))}[how]
     derived = [tree.terminals, tree.num_children, tree.first_child, tree.chance_reach]
     arrays = [*_arrays(tree), *derived]
     for infosets in tree.infosets:

@@ -21,7 +21,7 @@ from klss_spiel.jobs import Job, compute_rows, key_of
 from klss_spiel.row_formats import columns_of
 from klss_spiel.run import job_flags, output
 
-SUITES = ("cfr", "subgames", "chess", "search", "agent", "values")
+SUITES = ("cfr", "subgames", "chess", "search", "agent", "values", "mahjong")
 
 
 class Suite(Protocol):
@@ -99,6 +99,7 @@ def define_flags() -> None:
     flags.DEFINE_bool("quick", False, "Smaller games and fewer repetitions.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

@@ -188,6 +188,7 @@ def define_flags() -> None:
     )
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

@@ -1,8 +1,8 @@
-"""Trains a blueprint by self-play, or a model of what a blueprint does.
+r"""Trains a blueprint by self-play, or a model of what a blueprint does.
 
-python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=45 \\
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=45 \
     --output=mahjong.safetensors
-python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=5 \\
+python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minutes=5 \
     --model_of=mahjong.safetensors --output=mahjong_model.safetensors
 
 Any game with a compiled environment can be trained (a `pyspiel.Game` with a method
@@ -143,7 +143,9 @@ def run(config: Config) -> list[dict[str, Any]]:
         report = trainer.update()
         if time.monotonic() >= next_line:
             points = {
-                name: float(game.strength(blueprint().chooser(0), name, 250, 1).mean())
+                name: float(
+                    game.strength(blueprint().chooser(0, sampled=False), name, 250, 1).mean()
+                )
                 for name in game.opponents
             }
             rate = (trainer.updates - first) * settings.num_games * settings.steps
@@ -157,15 +159,16 @@ def run(config: Config) -> list[dict[str, Any]]:
             )
             next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
         if checkpoint.save_now_and_then(trainer.updates, trainer.state()):
-            save_blueprint(
-                path, game, trainer.average, config.seed, progress(), config.command
-            )
+            save_blueprint(path, game, trainer.average, config.seed, progress(), config.command)
     checkpoint.save(trainer.updates, trainer.state())
     spent = progress()
     rows = [
-        _strength_row(game, blueprint(), opponent, config, spent) for opponent in game.opponents
+        _strength_row(game, blueprint(), opponent, sampled, config, spent)
+        for opponent in game.opponents
+        for sampled in (True, False)
     ]
-    figures = [{name: row[name] for name in ("opponent", "points", "half_width")} for row in rows]
+    shown = ("opponent", "plays", "games", "points", "half_width")
+    figures = [{name: row[name] for name in shown} for row in rows]
     extra = {**spent, "strength": figures}
     save_blueprint(path, game, trainer.average, config.seed, extra, config.command)
     return rows
@@ -177,7 +180,9 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
     from klss_spiel.algorithms.blueprints.blueprint import load_blueprint
 
     blueprint = load_blueprint(str(config.model_of), game)
-    settings = opponent_model.Settings(num_games=config.num_games, seed=config.seed)
+    settings = opponent_model.Settings(
+        num_games=config.num_games, batch=32 * config.num_games, seed=config.seed
+    )
     trainer = opponent_model.ModelTrainer(game, blueprint, settings)
     start = time.monotonic()
     deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
@@ -202,9 +207,15 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
 
 
 def _strength_row(
-    game: Any, blueprint: Any, opponent: str, config: Config, spent: dict[str, Any]
+    game: Any,
+    blueprint: Any,
+    opponent: str,
+    sampled: bool,
+    config: Config,
+    spent: dict[str, Any],
 ) -> dict[str, Any]:
-    points = game.strength(blueprint.chooser(config.seed), opponent, config.pairs, config.seed + 1)
+    choose = blueprint.chooser(config.seed, sampled)
+    points = game.strength(choose, opponent, config.pairs, config.seed + 1)
     return {
         "game": config.game,
         "loss": config.loss,
@@ -213,6 +224,7 @@ def _strength_row(
         "decisions": spent["decisions"],
         "minutes": spent["minutes_of_last_run"],
         "opponent": opponent,
+        "plays": "sampled" if sampled else "most likely",
         "games": 2 * config.pairs,
         "points": float(points.mean()),
         "half_width": float(1.96 * points.std(ddof=1) / math.sqrt(len(points))),
@@ -237,13 +249,15 @@ def define_flags() -> None:
     flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS
     names = [field.name for field in dataclasses.fields(Config) if field.name != "command"]
     arguments = " ".join(sys.argv[1:])
     command = f"python -m klss_spiel.run.train_blueprint {arguments}"
-    config = Config(**{name: values[name].value for name in names}, command=command)
+    given: dict[str, Any] = {name: values[name].value for name in names}
+    config = Config(**given, command=command)
     output.emit(run(config), values.json)
 
 

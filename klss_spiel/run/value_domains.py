@@ -9,14 +9,14 @@ import numpy as np
 import pyspiel
 
 import klss_spiel  # noqa: F401  (registers the games)
-from klss_spiel.algorithms.values.border import (
-    Border,
+from klss_spiel.algorithms.values.border import Border
+from klss_spiel.algorithms.values.bottoms import Bottoms
+from klss_spiel.algorithms.values.cuts import (
     cut_after_rounds,
     cut_after_turns,
     cut_at_depth,
     make_border,
 )
-from klss_spiel.algorithms.values.bottoms import Bottoms
 from klss_spiel.algorithms.values.networks import (
     DEEP_FNN,
     FNN,

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from absl import flags
 
+from klss_spiel import plot as figures
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.run import job_flags, output
 from klss_spiel.run.value_domains import DOMAINS, cut_domain
@@ -104,6 +105,8 @@ class Config:
       seeds: how many networks of each kind.
       first_seed: the first of their seeds.
       mate2: whether Mate2 is among the thesis' domains.
+      domains: only rows of these; empty for all.
+      recipes: only rows of these; empty for all.
       epochs: overrides the recipes' number of epochs, for a quick look; None keeps it.
       weights_dir: where networks are written; None for nowhere.
     """
@@ -112,18 +115,32 @@ class Config:
     seeds: int = 5
     first_seed: int = FIRST_SEED
     mate2: bool = False
+    domains: tuple[str, ...] = ()
+    recipes: tuple[str, ...] = ()
     epochs: int | None = None
     weights_dir: str | None = None
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise ValueError(f"expected a preset among {', '.join(PRESETS)}, got {self.preset!r}")
+        for name in self.domains:
+            if name not in DOMAINS:
+                raise ValueError(f"expected a domain among {', '.join(DOMAINS)}, got {name!r}")
         if self.seeds < 1:
             raise ValueError(f"expected at least 1 seed, got {self.seeds}")
 
 
 def make_jobs(config: Config) -> list[Job]:
-    """A job for each row."""
+    """A job for each row that is asked for."""
+    return [
+        job
+        for job in _all_jobs(config)
+        if (not config.domains or job.columns.get("domain") in config.domains)
+        and (not config.recipes or job.columns.get("recipe") in config.recipes)
+    ]
+
+
+def _all_jobs(config: Config) -> list[Job]:
     if config.preset == "goldens":
         return [job_from_columns(golden_row, {"domain": name}) for name in GOLDENS]
     if config.preset == "exact":
@@ -310,12 +327,24 @@ def network_row(columns: Mapping[str, Any], weights_dir: str | None = None) -> d
         os.makedirs(weights_dir, exist_ok=True)
         trained.values.save(
             os.path.join(weights_dir, f"values_{name}_{columns['recipe']}_{seed}.safetensors"),
-            command=f"python -m klss_spiel.run.value_tables, {dict(columns)}",
+            command=_command(columns),
             seed=seed,
             cut=list(domain.cut),
             exploitability=trained.exploitability,
         )
     return row
+
+
+def _command(columns: Mapping[str, Any]) -> str:
+    """What makes a row's network again."""
+    preset = "leduc" if columns["domain"] == "leduc" else "sestak_table52"
+    mate2 = " --mate2" if columns["domain"] == "mate2" else ""
+    more = {k: v for k, v in columns.items() if k not in ("domain", "recipe", "seed")}
+    return (
+        f"python -m klss_spiel.run.value_tables --preset={preset}{mate2} "
+        f"--first_seed={columns['seed']} --seeds=1 --weights_dir=DIR"
+        f" (row {columns['domain']} {columns['recipe']}{f' {more}' if more else ''})"
+    )
 
 
 def _stacked_labels(quality: str, seed: int) -> tuple[Any, float]:
@@ -357,22 +386,9 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     """Draws exploitability against validation loss, as Figure 5.2 of the thesis."""
-    from matplotlib import pyplot
-
-    figure, panel = pyplot.subplots(figsize=(5, 4))
-    for kind in dict.fromkeys((row["domain"], row["recipe"]) for row in rows):
-        points = [row for row in rows if (row["domain"], row["recipe"]) == kind]
-        panel.loglog(
-            [float(row["validation_loss"]) for row in points],
-            [max(float(row["last_exploitability"]), 1e-7) for row in points],
-            "o",
-            label=" ".join(kind),
-        )
-    panel.set(xlabel="validation loss", ylabel="exploitability of the trunk")
-    panel.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    figures.scatter(
+        rows, "validation_loss", "last_exploitability", ("domain", "recipe"), 1e-7, path
+    )
 
 
 def define_flags() -> None:
@@ -381,14 +397,19 @@ def define_flags() -> None:
     flags.DEFINE_integer("seeds", 5, "Networks of each kind.")
     flags.DEFINE_integer("first_seed", FIRST_SEED, "The first one's seed.")
     flags.DEFINE_integer("epochs", None, "Epochs instead of the recipes' own.")
-    flags.DEFINE_bool("mate2", False, "Include Mate2, about an hour for each network.")
+    flags.DEFINE_bool("mate2", False, "Include Mate2, ten minutes and more for each network.")
+    flags.DEFINE_multi_string("domain", [], "Only rows of these domains.")
+    flags.DEFINE_multi_enum("recipe", [], [RAW, OURS], "Only rows of these recipes.")
     flags.DEFINE_bool("summary", False, "Show best, median and worst instead of all rows.")
-    flags.DEFINE_string("plot", None, "PNG file for exploitability against validation loss.")
+    flags.DEFINE_string(
+        "plot", None, "File (.svg, .pdf, .png) for exploitability against validation loss."
+    )
     flags.DEFINE_string("weights_dir", None, "Folder to write networks to.")
     output.define_flags()
     job_flags.define_flags(timed=True)
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Parses flags, computes, prints."""
     values = flags.FLAGS
@@ -397,9 +418,12 @@ def main() -> None:
         seeds=values.seeds,
         first_seed=values.first_seed,
         mate2=values.mate2,
+        domains=tuple(values.domain),
+        recipes=tuple(values.recipe),
         epochs=values.epochs,
         weights_dir=values.weights_dir,
     )
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(config), setup=output.use_double_precision) as rows:
         if values.plot:
             plot(rows, values.plot)

@@ -98,6 +98,7 @@ def _warm_up() -> None:
         pass
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()

@@ -8,7 +8,7 @@ import pytest
 
 from klss_spiel.openspiel import load_game, tree_from_game, turn_based
 from klss_spiel.row_files import read_rows
-from klss_spiel.run import benchmark, compare_cfr, contenders, demo
+from klss_spiel.run import benchmark, cold_starts, compare_cfr, contenders, demo
 from klss_spiel.run.suites import cfr as cfr_suite
 
 
@@ -89,3 +89,22 @@ def test_benchmark_rows_have_the_promised_keys(monkeypatch, tmp_path):
     iteration = {r["contender"]: r for r in rows if r["task"] == "CFR+ iteration"}
     cpp, ours = iteration["openspiel_cpp"], iteration["klss_spiel"]
     assert ours["ratio"] == pytest.approx(cpp["seconds"] / ours["seconds"])
+
+
+@pytest.mark.slow
+def test_cold_starts_are_fresh_processes_of_every_contender():
+    starts = list(cold_starts.measure("kuhn_poker", 2))
+    assert [start.contender for start in starts] == [
+        "openspiel_cpp",
+        "klss_spiel, first process",
+        "klss_spiel, second process",
+        "klss_spiel jax, first process",
+        "klss_spiel jax, second process",
+    ]
+    # The second process finds on disk what the first one compiled.
+    assert starts[2].seconds < starts[1].seconds
+
+
+def test_cold_starts_refuse_games_that_openspiels_solver_cannot_take():
+    with pytest.raises(ValueError, match="expected a game with turns, got goofspiel"):
+        next(cold_starts.measure("goofspiel(num_cards=3,imp_info=True)", 2))

@@ -56,6 +56,14 @@ def test_every_preset_has_jobs_with_different_keys():
         jobs = value_tables.make_jobs(Config(preset, seeds=2))
         assert jobs and len({job.key for job in jobs}) == len(jobs)
     assert len(value_tables.make_jobs(Config("sestak_table52", seeds=3, mate2=True))) == 24
+    some = Config("sestak_table52", seeds=2, domains=("dark_2",), recipes=("raw",))
+    found = [job.columns for job in value_tables.make_jobs(some)]
+    assert [(c["domain"], c["recipe"], c["seed"]) for c in found] == [
+        ("dark_2", "raw", 1000),
+        ("dark_2", "raw", 1001),
+    ]
+    with pytest.raises(ValueError, match="expected a domain among"):
+        Config("leduc", domains=("chess",))
     with pytest.raises(ValueError, match="expected a preset among"):
         Config("table")
     with pytest.raises(ValueError, match="at least 1 seed"):

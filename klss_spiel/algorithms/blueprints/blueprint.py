@@ -73,7 +73,8 @@ class NetworkBlueprint:
         def choose(features: Features, legal: BoolArray) -> LongArray:
             probabilities, _ = self.evaluate(features, legal)
             if not sampled:
-                return probabilities.argmax(axis=1)
+                likeliest: LongArray = probabilities.argmax(axis=1)
+                return likeliest
             return sample_rows(probabilities, rng)
 
         return choose
@@ -83,9 +84,9 @@ def sample_rows(probabilities: npt.NDArray[Any], rng: np.random.Generator) -> Lo
     """[n] one column of each row ([n, a]), by its probabilities."""
     cumulative: FloatArray = np.cumsum(probabilities, axis=1, dtype=np.float64)
     points = rng.random(len(probabilities)) * cumulative[:, -1]
-    return np.minimum(
-        (cumulative <= points[:, None]).sum(axis=1), probabilities.shape[1] - 1
-    ).astype(np.int64)
+    column = (cumulative <= points[:, None]).sum(axis=1)
+    found: LongArray = np.minimum(column, probabilities.shape[1] - 1).astype(np.int64)
+    return found
 
 
 def save_blueprint(
@@ -97,7 +98,7 @@ def save_blueprint(
     command: str | None = None,
 ) -> None:
     """Writes a network with what it was trained for."""
-    more = {} if command is None else {"command": command}
+    more: dict[str, Any] = {} if command is None else {"command": command}
     metadata = weights.Metadata(
         kind=KIND,
         game=game.name,

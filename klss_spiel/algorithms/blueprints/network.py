@@ -42,7 +42,8 @@ def apply(parameters: Parameters, features: jax.Array) -> tuple[jax.Array, jax.A
     """Logits [n, a] and values [n] of features [n, f]."""
 
     def linear(layer: Parameters, x: jax.Array) -> jax.Array:
-        return x @ layer["weight"] + layer["bias"]
+        outputs: jax.Array = x @ layer["weight"] + layer["bias"]
+        return outputs
 
     hidden = jax.nn.relu(linear(parameters["input"], features))
     for block in parameters["blocks"]:

@@ -54,11 +54,11 @@ class ObservableGame(Protocol):
 
     @property
     def num_features(self) -> int:
-        """f."""
+        """F."""
 
     @property
     def num_moves(self) -> int:
-        """m."""
+        """M."""
 
     def opponent_moves(
         self, choose: Chooser, num_games: int, batch: int, seed: int
@@ -88,8 +88,9 @@ class Settings:
 
 
 def _loss(parameters: network.Parameters, samples: OpponentMoves) -> jax.Array:
-    logits, _ = network.apply(parameters, samples.features)
-    log_probability = jax.nn.log_softmax(network.masked(logits, samples.possible))
+    logits, _ = network.apply(parameters, jnp.asarray(samples.features))
+    possible = jnp.asarray(samples.possible)
+    log_probability = jax.nn.log_softmax(network.masked(logits, possible))
     return -jnp.take_along_axis(log_probability, samples.move[:, None], axis=1).mean()
 
 
@@ -130,7 +131,7 @@ class ModelTrainer:
         self.updates = 0
 
     def update(self) -> tuple[float, float]:
-        """Learns from a batch; returns the cross-entropy, and that of guessing by what is possible."""
+        """Learns from a batch; returns the cross-entropy, and that of guessing blindly."""
         samples = next(self._batches)
         self.parameters, self._state, loss = _improve(
             self.parameters, self._state, samples, self._optimiser

@@ -127,7 +127,8 @@ def _improve(
 def _blend(
     average: network.Parameters, now: network.Parameters, kept: jax.Array
 ) -> network.Parameters:
-    return jax.tree.map(lambda a, b: kept * a + (1 - kept) * b, average, now)
+    blended: network.Parameters = jax.tree.map(lambda a, b: kept * a + (1 - kept) * b, average, now)
+    return blended
 
 
 @functools.cache

@@ -51,9 +51,7 @@ def _values(
         probabilities = model.probabilities(game, states)
         states, root, weight, moves = _branch(states, root, weight, probabilities)
         game.opponent_move(states, moves)
-        states, root, weight, moves = _branch(
-            states, root, weight, normalised(game.unseen(states))
-        )
+        states, root, weight, moves = _branch(states, root, weight, normalised(game.unseen(states)))
         game.draw(states, moves)
         if settings.allow_win:
             points = game.wins(states)

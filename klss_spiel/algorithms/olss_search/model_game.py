@@ -27,7 +27,7 @@ class ModelGame(Protocol):
 
     @property
     def num_moves(self) -> int:
-        """m."""
+        """M."""
 
     def root_actions(self) -> LongArray:
         """[k] own moves at the infoset that is searched."""

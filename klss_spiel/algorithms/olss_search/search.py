@@ -91,9 +91,9 @@ class SearchReport:
         """[j] v_1(visits, j) - b_j; what the opponent minimises."""
         total = np.nansum(self.visits * self.values, axis=1)
         number = self.visits.sum(axis=1)
-        return np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0) - (
-            self.baseline
-        )
+        mean = np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)
+        found: FloatArray = mean - self.baseline
+        return found
 
 
 class _Statistics:
@@ -164,9 +164,7 @@ def search(
         prior=prior,
         visits=statistics.visits,
         values=values,
-        baseline=np.where(
-            missing.any(axis=1), np.nan, (np.nan_to_num(values) * prior).sum(axis=1)
-        ),
+        baseline=np.where(missing.any(axis=1), np.nan, (np.nan_to_num(values) * prior).sum(axis=1)),
     )
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
-import pyspiel
 
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.refine import Refiner, Schedule
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, SubgameSolver
+from klss_spiel.algorithms.tree_bot import TreeBot
+from klss_spiel.arrays import FloatArray
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.tree import NO_INFOSET
 
 
-class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
+class SubgameBot(TreeBot):
     """Solves a subgame at every decision, nested, and plays its solution.
 
     At each of its turns the bot solves at its current infoset, starting from what
@@ -48,11 +47,8 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
           where: infosets at which to solve; by default every one at which the bot
             moves. With an `independent_set` this is ZS21's algorithm 14.
         """
-        super().__init__()
-        self._player = player
-        self._rng = rng
-        self._where = None if where is None else set(np.asarray(where).tolist())
-        self._refiner = Refiner(
+        # First of all: it refuses what is no blueprint.
+        refiner = Refiner(
             blueprint,
             recipe,
             player,
@@ -60,56 +56,19 @@ class SubgameBot(pyspiel.Bot):  # type: ignore[misc]
             solver or LinearProgramming(),
             lower_bounds,
         )
+        super().__init__(refiner.tree, player, rng)
+        self._where = None if where is None else set(np.asarray(where).tolist())
+        self._refiner = refiner
 
-    def player_id(self) -> int:
-        """The bot's seat."""
-        return self._player
-
-    def provides_policy(self) -> bool:
-        """The bot can tell with what probability it plays each action."""
-        return True
-
-    def restart(self) -> None:
-        """Starts a new game; nothing to forget, since infosets know their past."""
-
-    def restart_at(self, state: Any) -> None:
-        """Continues from a state."""
-
-    def inform_action(self, state: Any, player: int, action: int) -> None:
-        """Ignored: it would tell the bot hidden moves."""
-
-    def get_policy(self, state: Any) -> list[tuple[int, float]]:
-        """Actions and probabilities at a state in which the bot is to move."""
-        label = state.information_state_string(self._player)
-        infosets = self._refiner.tree.infosets[self._player]
-        infoset = infosets.index_of_label.get(label)
-        if infoset is None:
-            raise ValueError(
-                f"player {self._player} of {self._refiner.tree.name} has no information state "
-                f"{label!r}; the bot was made for another game"
-            )
+    def behavior_at(self, infoset: int) -> FloatArray:
+        """[actions] probabilities at one of the bot's decision infosets of the tree."""
         for step in self._way_to(infoset):
             self._refiner.solve([step])
-        probabilities = self._refiner.behavior_at(infoset)
-        return [
-            (int(a), float(q))
-            for a, q in zip(infosets.actions(infoset), probabilities, strict=True)
-        ]
-
-    def step(self, state: Any) -> int:
-        """Draws an action."""
-        return self.step_with_policy(state)[1]
-
-    def step_with_policy(self, state: Any) -> tuple[list[tuple[int, float]], int]:
-        """Probabilities of the actions, and one drawn from them."""
-        policy = self.get_policy(state)
-        probabilities = np.array([q for _, q in policy])
-        choice = int(self._rng.choice(len(policy), p=probabilities / probabilities.sum()))
-        return policy, policy[choice][0]
+        return self._refiner.behavior_at(infoset)
 
     def _way_to(self, infoset: int) -> list[int]:
         """Where to solve on the way to an infoset and at it, first to last."""
-        infosets = self._refiner.tree.infosets[self._player]
+        infosets = self._tree.infosets[self._player]
         way = []
         while infoset != NO_INFOSET:
             if self._where is None:

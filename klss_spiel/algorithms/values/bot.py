@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import pyspiel
 
 from klss_spiel.algorithms import cfr
+from klss_spiel.algorithms.tree_bot import TreeBot
 from klss_spiel.algorithms.values.border import NO_SEQUENCE, Border
 from klss_spiel.algorithms.values.resolving import (
     Gadget,
@@ -22,7 +21,7 @@ from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
 
 
-class ResolvingBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
+class ResolvingBot(TreeBot):
     """Solves the trunk once, and below each border the public state at hand.
 
     It carries along its own range and the opponent's average values (`resolving`), and
@@ -52,62 +51,15 @@ class ResolvingBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type st
           rng: draws the moves.
           gadget: of the re-solved games.
         """
-        super().__init__()
+        super().__init__(tree, player, rng)
         if any(border.tree is not tree for border in borders):
             raise ValueError(f"expected borders of the tree of {tree.name}, got another tree's")
-        self._tree = tree
         self._borders = tuple(borders)
-        self._player = player
         self._iterations = iterations
-        self._rng = rng
         self._gadget = gadget
         self._values = [make_values(border) for border in borders]
         # What was solved, by the public states on the way.
         self._solved: dict[tuple[int, ...], Solved] = {}
-
-    def player_id(self) -> int:
-        """The bot's seat."""
-        return self._player
-
-    def provides_policy(self) -> bool:
-        """The bot can tell with what probability it plays each action."""
-        return True
-
-    def restart(self) -> None:
-        """Starts a new game; nothing to forget, since infosets know their past."""
-
-    def restart_at(self, state: Any) -> None:
-        """Continues from a state."""
-
-    def inform_action(self, state: Any, player: int, action: int) -> None:
-        """Ignored: it would tell the bot hidden moves."""
-
-    def get_policy(self, state: Any) -> list[tuple[int, float]]:
-        """Actions and probabilities at a state in which the bot is to move."""
-        label = state.information_state_string(self._player)
-        infosets = self._tree.infosets[self._player]
-        infoset = infosets.index_of_label.get(label)
-        if infoset is None:
-            raise ValueError(
-                f"player {self._player} of {self._tree.name} has no information state {label!r}; "
-                "the bot was made for another game"
-            )
-        probabilities = self.behavior_at(infoset)
-        return [
-            (int(action), float(probability))
-            for action, probability in zip(infosets.actions(infoset), probabilities, strict=True)
-        ]
-
-    def step(self, state: Any) -> int:
-        """Draws an action."""
-        return self.step_with_policy(state)[1]
-
-    def step_with_policy(self, state: Any) -> tuple[list[tuple[int, float]], int]:
-        """Probabilities of the actions, and one drawn from them."""
-        policy = self.get_policy(state)
-        probabilities = np.array([probability for _, probability in policy])
-        choice = int(self._rng.choice(len(policy), p=probabilities / probabilities.sum()))
-        return policy, policy[choice][0]
 
     def behavior_at(self, infoset: int) -> FloatArray:
         """[actions] probabilities at one of the bot's decision infosets of the tree."""

@@ -145,6 +145,14 @@ class ChessState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type st
         arguments = () if player is None else (player,)
         return str(super().information_state_string(*arguments))
 
+    def observation_string(self, player: int | None = None) -> str:
+        """Returns what the player sees now."""
+        if player in (rules.WHITE, rules.BLACK):
+            return f"{_COLOURS[player]} {self.moment.private_text(player)}"
+        # As above.
+        arguments = () if player is None else (player,)
+        return str(super().observation_string(*arguments))
+
     def observation_json(self, player: int) -> str:
         """Returns what the player sees now, as JSON."""
         if player not in (rules.WHITE, rules.BLACK):

@@ -116,6 +116,16 @@ def _all_tries(position: rules.Position) -> tuple[int, ...]:
     return tuple(sorted(numbers[move] for move in umpire.all_tries(position)))
 
 
+def tries_text(
+    setup: KriegspielSetup, failed: tuple[rules.Move, ...], own_tries: bool
+) -> list[str]:
+    """Words on the illegal tries since the last move, to who made them or to the other."""
+    if own_tries:
+        names, numbers = setup.table.names, setup.table.numbers
+        return [f"{names[numbers[move]]}{ILLEGAL}" for move in failed]
+    return [f"{OVERHEARD.strip()}:{len(failed)}"] if setup.announce_tries else []
+
+
 class KriegspielMoment(NamedTuple):
     """One point of a game; implements `play.Moment`.
 
@@ -283,12 +293,8 @@ class KriegspielMoment(NamedTuple):
             observation.own_text(position, player),
             observation.own_castling_text(position, player),
             self.announcement.heard[player],
+            *tries_text(self.setup, self.failed, own_tries=player == position.side),
         ]
-        if player == position.side:
-            names, numbers = self.setup.table.names, self.setup.table.numbers
-            words += [f"{names[numbers[move]]}{ILLEGAL}" for move in self.failed]
-        elif self.setup.announce_tries:
-            words.append(f"{OVERHEARD.strip()}:{len(self.failed)}")
         return " ".join(words)
 
     def public_shapes(self) -> TensorShapes:

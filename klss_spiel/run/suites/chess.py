@@ -104,8 +104,11 @@ def _missing(module: str) -> str | None:
     return None
 
 
-def _playouts(name: str) -> Callable[[], int]:
-    """Random games through OpenSpiel's interface: legal actions, a view, a move."""
+def _playouts(name: str, informed: bool = False) -> Callable[[], int]:
+    """Random games through OpenSpiel's interface: legal actions, a view, a move.
+
+    If `informed`, both players' information states are read every ply, too.
+    """
     game = pyspiel.load_game(name)
     rng = random.Random(_SEED)
 
@@ -114,6 +117,9 @@ def _playouts(name: str) -> Callable[[], int]:
         while not state.is_terminal() and count < 200:
             actions = state.legal_actions()
             state.observation_string(state.current_player())
+            if informed:
+                state.information_state_string(0)
+                state.information_state_string(1)
             state.apply_action(rng.choice(actions))
             count += 1
         return count
@@ -126,6 +132,9 @@ def _states(effort: Effort) -> Iterator[Row]:
         contenders: dict[str, Callable[[], int] | str] = {_OURS: _playouts(ours)}
         contenders["OpenSpiel C++"] = _playouts(theirs)
         yield from _compare(theirs, "states through OpenSpiel's interface", contenders, effort)
+        # The C++ games have no information states.
+        contenders = {_OURS: _playouts(ours, informed=True)}
+        yield from _compare(theirs, "states with both information states", contenders, effort)
 
 
 def _random_positions(count: int) -> list[rules.Position]:

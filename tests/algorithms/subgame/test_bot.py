@@ -1,5 +1,8 @@
 """The bot plays what `refine` computes."""
 
+import copy
+import pickle
+
 import numpy as np
 import pyspiel
 import pytest
@@ -78,3 +81,26 @@ def test_a_bot_refuses_another_game():
     state.apply_action(1)
     with pytest.raises(ValueError, match="no information state"):
         bot.step(state)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda bot: pickle.loads(pickle.dumps(bot))])
+def test_copies_of_a_bot_play_like_it(copied):
+    tree = tree_from_game("kuhn_poker")
+    bot = SubgameBot(random_policy(tree, 0), KLSS(1), 0, np.random.default_rng(0))
+    states = [
+        state
+        for player, _, state in infoset_states(tree, pyspiel.load_game("kuhn_poker"))
+        if player == 0
+    ]
+    bot.step(states[0])
+    other = copied(bot)
+    assert [other.step_with_policy(s) for s in states] == [bot.step_with_policy(s) for s in states]
+    assert other.player_id() == 0
+
+
+def test_a_bot_refuses_what_is_no_blueprint():
+    tree = tree_from_game("kuhn_poker")
+    with pytest.raises(ValueError, match="BehaviorPolicy as the blueprint, got GameTree"):
+        SubgameBot(tree, KLSS(1), 0, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="expected player 0 or 1, got 2"):
+        SubgameBot(random_policy(tree, 0), KLSS(1), 2, np.random.default_rng(0))

@@ -2,7 +2,7 @@
 
 import functools
 
-from klss_spiel.algorithms.values.border import (
+from klss_spiel.algorithms.values.cuts import (
     cut_after_rounds,
     cut_after_turns,
     make_border,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from klss_spiel.algorithms.knowledge import infoset_hypergraph
-from klss_spiel.algorithms.values.border import (
+from klss_spiel.algorithms.values.cuts import (
     cut_after_rounds,
     cut_after_turns,
     cut_at_depth,

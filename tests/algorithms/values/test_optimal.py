@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from klss_spiel.algorithms.values.border import make_border
+from klss_spiel.algorithms.values.cuts import make_border
 from klss_spiel.algorithms.values.optimal import (
     history_interval,
     history_values,

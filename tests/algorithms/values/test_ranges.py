@@ -5,7 +5,7 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import expected_game_score
 
-from klss_spiel.algorithms.values.border import make_border
+from klss_spiel.algorithms.values.cuts import make_border
 from klss_spiel.algorithms.values.policy_values import PolicyValues, edge_probabilities
 from klss_spiel.algorithms.values.ranges import (
     Ranges,

@@ -7,10 +7,10 @@ import pyspiel
 import pytest
 
 from klss_spiel.algorithms import cfr
-from klss_spiel.algorithms.values.border import make_border
 from klss_spiel.algorithms.values.bot import ResolvingBot
 from klss_spiel.algorithms.values.bottoms import Bottoms, LinearValues
 from klss_spiel.algorithms.values.completion import game_value, safe_completion
+from klss_spiel.algorithms.values.cuts import make_border
 from klss_spiel.algorithms.values.optimal import optimal_values
 from klss_spiel.algorithms.values.ranges import trunk_ranges
 from klss_spiel.algorithms.values.resolving import (

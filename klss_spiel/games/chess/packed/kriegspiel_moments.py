@@ -19,6 +19,7 @@ from klss_spiel.games.chess.kriegspiel_play import (
     OVERHEARD,
     KriegspielMoment,
     KriegspielSetup,
+    tries_text,
 )
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import states
@@ -166,7 +167,15 @@ class PackedKriegspielMoment(RecordedMoment[KriegspielSetup]):
 
     def private_text(self, player: int) -> str:
         """The own pieces, castling rights, announcement, and the own failed tries."""
-        return self._plain.private_text(player)
+        board = self._game.board
+        own = states.write_own(self._record, self.side, player, board.width, board.height)
+        words = [
+            own.tobytes().decode(),
+            self.own_castling_text(player),
+            self.announcement.heard[player],
+            *tries_text(self.setup, self.failed, own_tries=player == self.side),
+        ]
+        return " ".join(words)
 
     def public_shapes(self) -> play.TensorShapes:
         """Names and shapes of the public tensors."""

@@ -107,8 +107,7 @@ class PackedMoment(RecordedMoment[DarkChessSetup]):
         """Everything a player can use now: the visible board, castling, en passant."""
         looked = self._looked(player)
         view, right = looked._see(player)
-        castling = observation.own_castling_text(looked.position, player)
-        return f"{view} {castling} {right}"
+        return f"{view} {looked.own_castling_text(player)} {right}"
 
     def public_shapes(self) -> TensorShapes:
         """Names and shapes of the public tensors."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import rules
+from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup
 from klss_spiel.games.chess.packed import positions
@@ -153,10 +154,31 @@ class RecordedMoment(abc.ABC, Generic[_Setup]):
             later._told[player] = text
         return text
 
+    def own_castling_text(self, player: int) -> str:
+        """The player's own castling rights, as in a FEN."""
+        first, second, third = self._record[:3].tolist()
+        rooks = first & second & third  # those with which a king may still castle
+        corners = _corner_cells(self._game.board)[player]
+        return boards.castling_letters(sum(right for right, cell in corners if rooks >> cell & 1))
+
     def legal_actions(self) -> Sequence[int]:
         """Actions of the side to move, in increasing order; none when the game is over."""
         actions: list[int] = self._actions.tolist()
         return actions
+
+
+@functools.cache
+def _corner_cells(board: positions.Layout) -> tuple[list[tuple[int, int]], ...]:
+    """[player] the castling rights with the cells of their rooks."""
+    corners = rules.geometry(board.width, board.height).corners
+    return tuple(
+        [
+            (right, int(board.cell_of[corner]))
+            for right, corner in corners.items()
+            if right & rules.rights_of(colour)
+        ]
+        for colour in (rules.WHITE, rules.BLACK)
+    )
 
 
 def replay(

@@ -55,7 +55,7 @@ def next_random(state: Any, slot: int) -> Any:
 
 
 @kernel
-def random_below(state: Any, slot: int, bound: int) -> int:
+def random_below(state: Any, slot: int, bound: int) -> Any:
     """A random number from 0 to bound - 1 (bound far below 2^32)."""
     high = next_random(state, slot) >> np.uint64(32)
     return np.int64((high * np.uint64(bound)) >> np.uint64(32))

@@ -9,8 +9,8 @@ games.step(choose(seen.features, seen.legal))
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -203,7 +203,7 @@ class MahjongBatch:
             )
         )
 
-    def state(self) -> dict[str, npt.NDArray[np.generic]]:
+    def state(self) -> dict[str, npt.NDArray[Any]]:
         """Everything that decides how the games go on, for checkpoints."""
         return {
             "rows": self.rows.copy(),
@@ -211,7 +211,7 @@ class MahjongBatch:
             "generators": self._generators.copy(),
         }
 
-    def restore(self, state: dict[str, npt.NDArray[np.generic]]) -> None:
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Goes on from what `state` returned."""
         for name, array in (
             ("rows", self.rows),
@@ -227,6 +227,3 @@ def _generators(seed: int, number: int) -> npt.NDArray[np.uint64]:
     """[number] states of xorshift generators, none of them 0."""
     rng = np.random.default_rng([seed, _GOLDEN])
     return rng.integers(1, 1 << 63, number, dtype=np.uint64)
-
-
-Chooser = Callable[[Observations], LongArray]

@@ -42,10 +42,8 @@ _REPETITIONS: Final = 2  # earlier occurrences that make a draw
 _FIFTY_MOVES: Final = np.uint64(100)
 _SLASH: Final = np.uint8(ord("/"))
 _UNSEEN: Final = np.uint8(ord("?"))
-# Marks of the codes of packed positions; an observation has no code 8 that is not a pawn
-# of the side that is not to move.
+# Marks of the codes of packed positions, which are settled (no pawn en passant, 8).
 _MARKS: Final = np.frombuffer(b".PNBRQKR?pnbrqkr", dtype=np.uint8)
-_PASSING: Final = 8
 
 
 @kernel
@@ -163,9 +161,29 @@ def write_view(record: Any, side: Any, viewer: Any, game: Any, width: Any, heigh
     o0, o1, o2, o3, seen, _ = observe(
         record[0], record[1], record[2], record[3], np.uint64(side), np.uint64(viewer), game[0]
     )
+    passing = o3 & ~(o0 | o1 | o2)
+    onto: Any = -1
+    if passing:
+        onto = np.int64(first_cell(ahead(passing, np.uint64(side))))
+        o0, o3 = settle(o0, o3, passing, np.uint64(side))
+    return _write_cells(o0, o1, o2, o3, seen, (width, height)), onto
+
+
+@kernel
+def write_own(record: Any, side: Any, viewer: Any, width: Any, height: Any) -> Any:
+    """A player's own pieces as text, as `write_view` writes them."""
+    p0, p1, p2, p3 = record[0], record[1], record[2], record[3]
+    p0, p3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), np.uint64(side))
+    own = (p0 | p1 | p2) & (p3 if viewer else ~p3)
+    return _write_cells(p0, p1, p2, p3, own, (width, height))
+
+
+@kernel
+def _write_cells(o0: Any, o1: Any, o2: Any, o3: Any, seen: Any, size: Any) -> Any:
+    """Characters of the settled cells that are seen, from the last rank down."""
+    width, height = size
     text = np.full(height * (width + 1) - 1, _SLASH, dtype=np.uint8)
     at = 0
-    onto: Any = -1
     for rank in range(height - 1, -1, -1):
         for file in range(width):
             cell = np.uint64(8 * rank + file)
@@ -177,11 +195,8 @@ def write_view(record: Any, side: Any, viewer: Any, game: Any, width: Any, heigh
                     | (((o3 >> cell) & ONE) << np.uint64(3))
                 )
                 text[at] = _MARKS[code]
-                if code == _PASSING:
-                    text[at] = np.uint8(ord("P")) if side else np.uint8(ord("p"))
-                    onto = np.int64(first_cell(ahead(ONE << cell, np.uint64(side))))
             else:
                 text[at] = _UNSEEN
             at += 1
         at += 1
-    return text, onto
+    return text

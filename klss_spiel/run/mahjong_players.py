@@ -1,0 +1,155 @@
+"""Players of Mahjong made of a blueprint and a search: in batches, and as OpenSpiel bots."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint, load_blueprint
+from klss_spiel.algorithms.blueprints.opponent_model import load_model
+from klss_spiel.algorithms.olss_search.model_game import (
+    EnvironmentModel,
+    LearnedModel,
+    RandomModel,
+)
+from klss_spiel.algorithms.olss_search.search import OLSS_II, Settings, search
+from klss_spiel.arrays import BoolArray, LongArray
+from klss_spiel.games.mahjong import actions
+from klss_spiel.games.mahjong.compiled import analysis_kernels
+from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
+from klss_spiel.games.mahjong.compiled.environment import NUM_FEATURES, MahjongBatch, options_of
+from klss_spiel.games.mahjong.compiled.model_game import (
+    MahjongModelGame,
+    can_search,
+    row_of_information_state,
+)
+from klss_spiel.games.mahjong.compiled.trainable import MahjongTraining
+from klss_spiel.games.mahjong.variant import Variant
+
+ACH = "two_player_mahjong_ach"
+PPO = "two_player_mahjong_ppo"
+ACH_MODEL = "two_player_mahjong_ach_model"
+
+
+@dataclasses.dataclass(eq=False)
+class SearchCount:
+    """How often and how long players searched. Mutable."""
+
+    searches: int = 0
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MahjongPlayer:
+    """Plays the blueprint's most likely action, or what OLSS-II prefers to it.
+
+    Only decisions between several discards are searched.
+
+    Attributes:
+      variant: which Mahjong.
+      blueprint: what to play.
+      models: what the search lets the opponent pick from; none for no search.
+      settings: of the search.
+      count: gets how often was searched.
+    """
+
+    variant: Variant
+    blueprint: NetworkBlueprint
+    models: Sequence[EnvironmentModel] = ()
+    settings: Settings = OLSS_II
+    count: SearchCount = dataclasses.field(default_factory=SearchCount)
+
+    def decide(self, row: Any, legal: BoolArray, likely: int, rng: np.random.Generator) -> int:
+        """The action in one game; `likely` is the blueprint's."""
+        if not self.models or not can_search(row, legal) or not _is_discard(likely):
+            return likely
+        start = time.perf_counter()
+        game = MahjongModelGame(self.variant, row)
+        report = search(game, self.blueprint, self.models, self.settings, rng)
+        self.count.searches += 1
+        self.count.seconds += time.perf_counter() - start
+        return report.action
+
+    def batch_player(self, seed: int) -> Any:
+        """The player in many games at once; see `compiled.trainable.BatchPlayer`."""
+        rng = np.random.default_rng([seed, 7])
+
+        def play(games: MahjongBatch, which: LongArray) -> LongArray:
+            seen = games.observe()
+            legal = seen.legal[which]
+            probabilities, _ = self.blueprint.evaluate(seen.features[which], legal)
+            likely = probabilities.argmax(axis=1)
+            return np.array(
+                [
+                    self.decide(games.rows[game], legal[i], int(likely[i]), rng)
+                    for i, game in enumerate(which)
+                ]
+            )
+
+        return play
+
+
+def _is_discard(action: int) -> bool:
+    return actions.is_discard(action)
+
+
+class MahjongBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
+    """A `MahjongPlayer` in OpenSpiel. It reads only its information state and legal actions."""
+
+    def __init__(self, player: MahjongPlayer, seed: int = 0) -> None:
+        super().__init__()
+        self._player = player
+        self._seed = seed
+        self._rng = np.random.default_rng(seed)
+
+    def restart(self) -> None:
+        """Starts a new game."""
+        self._rng = np.random.default_rng(self._seed)
+
+    def restart_at(self, state: Any) -> None:
+        """Starts a game in the middle."""
+        self.restart()
+
+    def step(self, state: Any) -> int:
+        """The action at a decision of this bot."""
+        row = row_of_information_state(self._player.variant, state.information_state_string())
+        legal = np.zeros(actions.NUM_ACTIONS, np.bool_)
+        legal[list(state.legal_actions())] = True
+        features = np.zeros((1, NUM_FEATURES), np.float32)
+        options = options_of(self._player.variant)
+        analysis_kernels.write_features(distance_tables(), options, row, legal, features[0])
+        probabilities, _ = self._player.blueprint.evaluate(features, legal[None])
+        return self._player.decide(row, legal, int(probabilities[0].argmax()), self._rng)
+
+
+@functools.cache
+def loaded(game: MahjongTraining, path: str) -> NetworkBlueprint:
+    """A blueprint, read once per process."""
+    return load_blueprint(path, game)
+
+
+def models_of(game: MahjongTraining, setting: str, model: str) -> tuple[EnvironmentModel, ...]:
+    """Environment models of a setting such as "R+ACH"; none for "blueprint".
+
+    Args:
+      game: which Mahjong.
+      setting: "blueprint", "R", "ACH" or "R+ACH".
+      model: file or shipped name of the learned model.
+    """
+    if setting == "blueprint":
+        return ()
+    made: list[EnvironmentModel] = []
+    for name in setting.split("+"):
+        if name == "R":
+            made.append(RandomModel())
+        elif name == "ACH":
+            made.append(LearnedModel(load_model(model, game), "ACH"))
+        else:
+            raise ValueError(f"expected models R and ACH joined by +, got {setting!r}")
+    return tuple(made)

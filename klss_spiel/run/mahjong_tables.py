@@ -1,0 +1,235 @@
+r"""OLSS's Table 3: two-player Mahjong before and after OLSS-II.
+
+    python -m klss_spiel.run.mahjong_tables --preset=olss_table3 --output=table3.jsonl
+    python -m klss_spiel.run.mahjong_tables --opponent=ACH --setting=ACH --games=75000 \
+        --output=table3.jsonl --executor=processes:2
+
+The ACH blueprint plays against itself or the PPO blueprint, by itself or with OLSS-II and
+opponent sets {R}, {ACH model} and both. Each deck is played twice with seats swapped; a
+sample is the mean of the two games. Everybody plays the most likely action of the
+blueprint, so that without search equal players cancel exactly. Jobs are blocks of decks:
+runs resume by --output and can be sharded. A row is `undecided` where its 95% interval
+contains 0. The paper has 200,000 games and an interval of 0.13; the default here is
+10,000 games a row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from absl import flags
+
+from klss_spiel.jobs import Job, compute_rows, job_from_columns
+from klss_spiel.run import job_flags, output
+
+GAME: Final = "python_two_player_mahjong"
+OPPONENTS: Final = ("ACH", "PPO")
+SETTINGS: Final = ("blueprint", "R", "ACH", "R+ACH")
+_DECKS_PER_BLOCK: Final = 50
+# OLSS paper, table 3: fan per game and half the width of the 95% interval.
+PAPER: Final[Mapping[tuple[str, str], tuple[float, float]]] = {
+    ("ACH", "blueprint"): (0.00, 0.00),
+    ("ACH", "R"): (0.14, 0.13),
+    ("ACH", "ACH"): (0.18, 0.13),
+    ("PPO", "blueprint"): (0.05, 0.13),
+    ("PPO", "R"): (0.22, 0.13),
+    ("PPO", "ACH"): (0.20, 0.13),
+    ("PPO", "R+ACH"): (0.22, 0.13),
+}
+PRESETS: Final = {"olss_table3": (OPPONENTS, SETTINGS)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """What to play.
+
+    Attributes:
+      opponents: out of OPPONENTS.
+      settings: out of SETTINGS.
+      games: per row; a multiple of 2.
+      simulations: of a search.
+      steps: of a simulation.
+      exploration: of a search.
+      allow_win: see `olss_search.search.Settings`.
+      seed: of decks and searches.
+      ach: file or shipped name of the ACH blueprint.
+      ppo: file or shipped name of the PPO blueprint.
+      model: file or shipped name of the ACH blueprint's environment model.
+    """
+
+    opponents: tuple[str, ...]
+    settings: tuple[str, ...]
+    games: int
+    simulations: int
+    steps: int
+    exploration: float
+    allow_win: bool
+    seed: int
+    ach: str
+    ppo: str
+    model: str
+
+
+def make_jobs(config: Config) -> list[Job]:
+    """One job per row of the table and block of decks."""
+    if config.games < 2 or config.games % 2:
+        raise ValueError(f"expected an even number of games from 2 on, got {config.games}")
+    decks = config.games // 2
+    found = []
+    for opponent in config.opponents:
+        for setting in config.settings:
+            for block, first in enumerate(range(0, decks, _DECKS_PER_BLOCK)):
+                columns = {
+                    "opponent": opponent,
+                    "setting": setting,
+                    "block": block,
+                    "decks": min(_DECKS_PER_BLOCK, decks - first),
+                    "simulations": config.simulations,
+                    "steps": config.steps,
+                    "exploration": config.exploration,
+                    "allow_win": config.allow_win,
+                    "seed": config.seed,
+                    "ach": config.ach,
+                    "ppo": config.ppo,
+                    "model": config.model,
+                }
+                found.append(job_from_columns(play_block, columns))
+    return found
+
+
+def play_block(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Plays the decks of one block from both seats."""
+    import numpy as np
+
+    from klss_spiel import openspiel
+    from klss_spiel.algorithms.olss_search.search import Settings
+    from klss_spiel.games.mahjong.compiled.environment import random_decks
+    from klss_spiel.games.mahjong.compiled.trainable import duplicate_match
+    from klss_spiel.run import mahjong_players
+
+    game = openspiel.load_game(GAME).trainable_game()
+    files = {"ACH": columns["ach"], "PPO": columns["ppo"]}
+    settings = Settings(
+        simulations=columns["simulations"],
+        steps=columns["steps"],
+        exploration=columns["exploration"],
+        allow_win=columns["allow_win"],
+    )
+    player = mahjong_players.MahjongPlayer(
+        game.variant,
+        mahjong_players.loaded(game, files["ACH"]),
+        mahjong_players.models_of(game, columns["setting"], columns["model"]),
+        settings,
+    )
+    blueprint = mahjong_players.loaded(game, files[columns["opponent"]])
+    opponent = mahjong_players.MahjongPlayer(game.variant, blueprint)
+    # Decks depend on seed and block only: every row of the table plays the same ones.
+    rng = np.random.default_rng([columns["seed"], columns["block"]])
+    decks = random_decks(game.variant, columns["decks"], rng)
+    seed = 1000 * columns["seed"] + columns["block"]
+    start = time.perf_counter()
+    points = duplicate_match(
+        game.variant, decks, player.batch_player(seed), opponent.batch_player(seed), seed
+    )
+    return {
+        "sum": float(points.sum()),
+        "sum_of_squares": float(np.square(points).sum()),
+        "searches": player.count.searches,
+        "search_seconds": player.count.seconds,
+        "seconds": time.perf_counter() - start,
+    }
+
+
+def summarise(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row per opponent and setting from those of blocks, beside the paper's."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["opponent"], row["setting"]), []).append(row)
+    found = []
+    for (opponent, setting), blocks in groups.items():
+        number = sum(block["decks"] for block in blocks)
+        mean = sum(block["sum"] for block in blocks) / number
+        square = sum(block["sum_of_squares"] for block in blocks)
+        variance = max(square - number * mean**2, 0.0) / max(number - 1, 1)
+        half = 1.96 * math.sqrt(variance / number)
+        searches = sum(block["searches"] for block in blocks)
+        seconds = sum(block["search_seconds"] for block in blocks)
+        paper = PAPER.get((opponent, setting))
+        found.append(
+            {
+                "opponent": opponent,
+                "setting": setting,
+                "games": 2 * number,
+                "fan": mean,
+                "half_width": half,
+                "verdict": _verdict(mean, half, searches),
+                "paper_fan": paper[0] if paper else None,
+                "paper_half_width": paper[1] if paper else None,
+                "searches_per_game": searches / (2 * number),
+                "seconds_per_search": seconds / searches if searches else None,
+            }
+        )
+    return found
+
+
+def _verdict(mean: float, half: float, searches: int) -> str:
+    if abs(mean) <= half:
+        return "undecided" if half > 0 or searches else "equal"
+    return "better" if mean > 0 else "worse"
+
+
+def run(config: Config, **how: Any) -> list[dict[str, Any]]:
+    """Rows of the table; `how` as in `compute_rows`."""
+    return summarise(compute_rows(make_jobs(config), **how))
+
+
+def define_flags() -> None:
+    """Defines the flags of this binary."""
+    from klss_spiel.run import mahjong_players
+
+    flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
+    job_flags.define_flags()
+    flags.DEFINE_enum("preset", "olss_table3", list(PRESETS), "Which table.")
+    flags.DEFINE_multi_enum("opponent", [], OPPONENTS, "Only rows against these.")
+    flags.DEFINE_multi_enum("setting", [], SETTINGS, "Only rows of these opponent sets.")
+    flags.DEFINE_integer("games", 10_000, "Games per row, two per deck.")
+    flags.DEFINE_integer("simulations", 1000, "Of a search.")
+    flags.DEFINE_integer("steps", 8, "Moves of both players in a simulation.")
+    flags.DEFINE_float("exploration", 20.0, "c of equation 30.")
+    flags.DEFINE_bool("allow_win", True, "Whether own wins end simulations.")
+    flags.DEFINE_integer("seed", 0, "Of decks and searches.")
+    flags.DEFINE_string("ach", mahjong_players.ACH, "The ACH blueprint.")
+    flags.DEFINE_string("ppo", mahjong_players.PPO, "The PPO blueprint.")
+    flags.DEFINE_string("model", mahjong_players.ACH_MODEL, "Model of the ACH blueprint.")
+
+
+@output.callable_with_flags(define_flags)
+def main() -> None:
+    """Reads the flags, plays, prints."""
+    values = flags.FLAGS
+    opponents, settings = PRESETS[values.preset]
+    config = Config(
+        opponents=tuple(values.opponent) or opponents,
+        settings=tuple(values.setting) or settings,
+        games=values.games,
+        simulations=values.simulations,
+        steps=values.steps,
+        exploration=values.exploration,
+        allow_win=values.allow_win,
+        seed=values.seed,
+        ach=values.ach,
+        ppo=values.ppo,
+        model=values.model,
+    )
+    with job_flags.computed_rows(make_jobs(config), progress="blocks of decks") as rows:
+        table = summarise(rows)
+        formats = {"fan": "+.3f", "half_width": ".3f", "seconds_per_search": ".3f"}
+        output.emit(table, values.json, output.format_table(table, formats=formats))
+
+
+if __name__ == "__main__":
+    output.run_binary(define_flags, main)
