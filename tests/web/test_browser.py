@@ -119,6 +119,7 @@ def test_a_whole_game_of_dark_chess_and_its_replay_with_the_belief_map(open_page
     page = open_page()
     page.wait_for_selector("form")
     _picture(page, "start")
+    page.fill("#seed", "1")
     _start(page, game="dark-microchess", bot="random", colour="first", clock="none")
     _my_turn(page)
     assert page.locator(".cell.fog").count() > 3
@@ -152,6 +153,7 @@ def test_a_whole_game_of_dark_chess_and_its_replay_with_the_belief_map(open_page
         "cells => cells.reduce((sum, c) => sum + Number(c.style.getPropertyValue('--heat')), 0)"
     )
     assert shares == pytest.approx(1.0, abs=0.02)
+    page.wait_for_selector(".belief tbody tr")
     assert page.locator(".belief tbody tr").count() > 3
     _picture(page, "replay", full_page=True)
 

@@ -298,7 +298,7 @@ def test_the_own_origin_is_welcome(server):
 
 def test_answers_forbid_foreign_and_inline_code(server):
     for path in ("/", "/api/catalogue", "/static/app.js", "/nowhere"):
-        _, headers, body = server.ask("GET", path)
+        _, headers, _ = server.ask("GET", path)
         policy = {name.lower(): value for name, value in headers.items()}
         assert policy["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in policy["content-security-policy"]
@@ -332,7 +332,7 @@ def test_no_path_names_a_file(server, path):
     [
         ([], "bad_message"),
         ({"game": "kuhn_poker", "bot": "random"}, "unknown_game"),
-        ({"game": "kuhn", "bot": "engine(command=\"touch /tmp/x\")"}, "unknown_bot"),
+        ({"game": "kuhn", "bot": 'engine(command="touch /tmp/x")'}, "unknown_bot"),
         ({"game": "kuhn", "bot": "listener"}, "unknown_bot"),
         ({"game": "kuhn", "bot": {"name": "random"}}, "unknown_bot"),
         ({"game": "kuhn", "bot": "random", "clock": "99999+9"}, "unknown_clock"),

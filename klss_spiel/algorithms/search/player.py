@@ -283,7 +283,7 @@ class SearchPlayer:
         old = self._search
         if old is None:
             start = game.initial()
-            own_id = start.knowledge[self.player, 0]
+            own_id = start.infoset_ids[self.player, 0]
             if start.player[0] == self.player and np.isin(
                 own_id, game.infosets(self.player, information_state)
             ):

@@ -131,8 +131,9 @@ class Play {
       },
     }, el("label", { for: "uci" }, "Move"), this.input, el("button", { type: "submit" }, "Go"));
     this.entry = entry;
-    show(el("div", { class: "table" },
-      el("div", { class: "board-side" }, this.above.element, this.place, this.below.element),
+    this.side = el("div", { class: "board-side" }, this.above.element, this.place,
+      this.below.element);
+    show(el("div", { class: "table" }, this.side,
       el("aside", { class: "panel card" }, this.status, this.after, this.umpire, entry,
         this.journal,
         el("div", { class: "row" }, this.flip, this.resign,
@@ -192,6 +193,8 @@ class Play {
           fog: view.family === "dark",
           onMove: (move) => this.move(move),
         });
+        this.side.style.setProperty("--files", view.width);
+        this.side.style.setProperty("--ranks", view.height);
         this.place.replaceChildren(this.board.element);
       }
     }

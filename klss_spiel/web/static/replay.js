@@ -78,10 +78,13 @@ function reportOf(step) {
           el("td", {}, `${(100 * share).toFixed(1)}%`), el("td", { class: "bar-cell" }, bar));
       }))));
   }
-  if (report.seconds !== undefined) {
+  if (!parts.length) {
+    parts.push(el("p", { class: "hint" }, "The bot says nothing of this move."));
+  }
+  if (typeof report.seconds === "number") {
     parts.push(el("p", { class: "hint" }, `${report.seconds.toFixed(2)} s`));
   }
-  return parts.length ? parts : [el("p", { class: "hint" }, "The bot says nothing of this move.")];
+  return parts;
 }
 
 export async function showGame(id, place) {

@@ -189,7 +189,7 @@ def test_what_was_learnt_is_carried_over_with_the_subtrees(name, player):
         # What was there before anything is expanded was in the old tree.
         for p in (0, 1):
             for infoset in range(p != player, later.num_infosets[p]):
-                known = int(later.infosets[p].knowledge[infoset])
+                known = int(later.infosets[p].infoset_ids[infoset])
                 before = search.tree.infoset_of(p, known)
                 old, new = search.tree.infosets[p], later.infosets[p]
                 assert new.visits[infoset] == old.visits[before]
@@ -234,7 +234,7 @@ def test_own_decisions_before_the_current_one_are_past():
         assert np.all(later.tree.nodes.sequence[np.flatnonzero(nodes), 1] == 0)
         decided_before += bool(later.tree.past_strategies)
         known = np.array(list(later.tree.past_strategies), dtype=np.uint64)
-        past = np.isin(later.tree.nodes.knowledge[: later.tree.num_nodes, 1], known)
+        past = np.isin(later.tree.nodes.infoset_ids[: later.tree.num_nodes, 1], known)
         past &= later.tree.nodes.first_child[: later.tree.num_nodes] >= 0
         past[: 1 + later.tree.num_roots] = False
         assert np.all(later.tree.nodes.player[np.flatnonzero(past)] == CHANCE)
