@@ -98,6 +98,11 @@ def report_rows(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
+def rating_rows(results: Results) -> list[dict[str, Any]]:
+    """A line for every player, the strongest first."""
+    return [{**row, "player": _label(row["player"])} for row in results.table()]
+
+
 def _span(summary: dict[str, Any], name: str) -> str:
     def text(value: float | None, unbounded: str) -> str:
         return unbounded if value is None else f"{value:.4g}"
@@ -125,7 +130,8 @@ class ProgressLine:
                 points = tally.wins + 0.5 * tally.draws
                 interval = ratings.mean_interval(tally.units)
                 parts.append(
-                    f"{results.match.players[first]} v {results.match.players[second]}: "
+                    f"{_label(results.match.players[first])} v "
+                    f"{_label(results.match.players[second])}: "
                     f"{points:g}/{tally.games} ({interval.estimate:.3f}, "
                     f"{interval.low:.3f} to {interval.high:.3f})"
                 )
@@ -159,13 +165,21 @@ def config_from_flags() -> Config:
     if values.openings is not None:
         from klss_spiel.matches.openings import games_of_openings
 
-        lines = pathlib.Path(values.openings).read_text("utf-8").splitlines()
+        try:
+            lines = pathlib.Path(values.openings).read_text("utf-8").splitlines()
+        except OSError as error:
+            raise ValueError(f"cannot read --openings: {error}") from error
         openings = games_of_openings(values.game, lines)
+        if not openings:
+            raise ValueError(f"expected a FEN or moves on a line of {values.openings}, got none")
     sprt = None
     if values.sprt is not None:
-        if len(values.sprt) != 2:
-            raise ValueError(f"expected --sprt=elo0,elo1, got {','.join(values.sprt)}")
-        sprt = (float(values.sprt[0]), float(values.sprt[1]))
+        try:
+            elo0, elo1 = map(float, values.sprt)
+        except ValueError:
+            got = ",".join(values.sprt)
+            raise ValueError(f"expected --sprt=elo0,elo1 with two numbers, got {got}") from None
+        sprt = (elo0, elo1)
     match = Match(
         game=values.game,
         players=tuple(values.player),
@@ -189,6 +203,9 @@ def main() -> None:
     config = config_from_flags()
     job_flags.check_plot(values.plot)
     if values.pgn is not None:
+        from klss_spiel.matches.pgn import check_is_chess
+
+        check_is_chess(config.match.game)
         job_flags.check_writable(values.pgn)
     results = run(config, ProgressLine())
     if values.pgn is not None:
@@ -206,7 +223,7 @@ def main() -> None:
         if test is not None:
             output.emit([test], as_json=False)
         if len(config.match.players) > 2:
-            output.emit(results.table(), as_json=False)
+            output.emit(rating_rows(results), as_json=False)
     if values.plot is not None:
         _plot(results, values.plot)
     if results.failed:
@@ -221,14 +238,14 @@ def _plot(results: Results, path: str) -> None:
     """Ratings with bars."""
     from matplotlib.figure import Figure
 
-    rows = results.table()[::-1]
+    rows = rating_rows(results)[::-1]
     figure = Figure(figsize=(7, 0.6 + 0.4 * len(rows)), layout="constrained")
     axes = figure.add_subplot()
     elo = [row["elo"] for row in rows]
     low = [row["elo"] - row["elo_low"] for row in rows]
     high = [row["elo_high"] - row["elo"] for row in rows]
     axes.errorbar(elo, range(len(rows)), xerr=[low, high], fmt="o", capsize=3)
-    axes.set_yticks(range(len(rows)), [_label(str(row["player"])) for row in rows])
+    axes.set_yticks(range(len(rows)), [str(row["player"]) for row in rows])
     axes.set_xlabel("Elo, mean of all players 0; bars are 95% intervals")
     axes.set_title(results.match.game)
     axes.grid(axis="x", alpha=0.3)
