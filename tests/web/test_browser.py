@@ -20,8 +20,6 @@ _CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 if _CHROMIUM is None:
     pytest.skip("needs chromium (apt-get install chromium)", allow_module_level=True)
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 _FLAGS = (
     "--headless",
     "--no-sandbox",
