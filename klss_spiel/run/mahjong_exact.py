@@ -113,6 +113,7 @@ def define_flags() -> None:
     flags.DEFINE_integer("iterations", 20, "Of CFR+ for the blueprint.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, computes, prints."""
     values = flags.FLAGS
