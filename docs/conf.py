@@ -43,6 +43,7 @@ nb_execution_timeout = 900
 nb_execution_show_tb = True
 # Progress and jax's remarks about accelerators are not part of the text.
 nb_output_stderr = "remove"
+nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

@@ -11,6 +11,7 @@ other package: they print as text and show as SVG.
 """
 
 from klss_spiel.plot.boards import belief_maps as belief_maps
+from klss_spiel.plot.curves import bars as bars
 from klss_spiel.plot.curves import exploitability_curves as exploitability_curves
 from klss_spiel.plot.curves import ratings as ratings
 from klss_spiel.plot.curves import scatter as scatter
@@ -22,6 +23,7 @@ from klss_spiel.plot.trees import search_tree as search_tree
 
 __all__ = [
     "FORMATS",
+    "bars",
     "belief_maps",
     "exploitability_curves",
     "game_tree",

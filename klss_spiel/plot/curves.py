@@ -112,6 +112,8 @@ def _readable_ticks(panel: Any) -> None:
     from matplotlib import ticker
 
     for axis, (low, high) in ((panel.xaxis, panel.get_xlim()), (panel.yaxis, panel.get_ylim())):
+        if axis.get_scale() != "log":
+            continue
         decades = math.log10(high / low) if low > 0 else math.inf
         if decades < 1.5:
             axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -142,6 +144,53 @@ def scatter(
                 label=label,
             )
         panel.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
+        legend_outside(drawn, panel)
+    return drawn
+
+
+def bars(
+    rows: Sequence[Row],
+    label: str | Sequence[str],
+    columns: Sequence[str],
+    title: str = "",
+    log: bool = False,
+    path: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Bars beside each other for some columns of a table, a group for each row.
+
+    Args:
+      rows: of a table; where a column is missing or None there is no bar.
+      label: columns that name a row.
+      columns: what to draw, one colour for each.
+      title: below the axis: what the numbers are.
+      log: logarithmic axis.
+      path: file to write, or None.
+    """
+    if not rows:
+        raise ValueError("expected rows to draw, got none")
+    names = (label,) if isinstance(label, str) else tuple(label)
+    words = [
+        " ".join(short_game_name(str(row[name])) for name in names if row.get(name) is not None)
+        for row in rows
+    ]
+    thick = 0.8 / len(columns)
+    with figure((6.0, 1.1 + (0.12 + 0.16 * len(columns)) * len(rows)), path) as drawn:
+        panel = drawn.subplots()
+        for number, (column, shade) in enumerate(colours(columns).items()):
+            places = [
+                i + (number - (len(columns) - 1) / 2) * thick
+                for i, row in enumerate(rows)
+                if row.get(column) is not None
+            ]
+            lengths = [float(row[column]) for row in rows if row.get(column) is not None]
+            panel.barh(places, lengths, thick, color=shade, label=column.replace("_", " "))
+        panel.set_yticks(range(len(rows)), words)
+        panel.invert_yaxis()
+        panel.grid(axis="y", visible=False)
+        panel.set_xlabel(title)
+        if log:
+            panel.set_xscale("log")
+            _readable_ticks(panel)
         legend_outside(drawn, panel)
     return drawn
 

@@ -23,6 +23,7 @@ Names = Callable[[int, int], str]
 _ROW: Final = 24
 _COLUMN: Final = 132
 _MARGIN: Final = 16
+_LEFT: Final = 34  # room for the first node's value
 _MOST_NODES: Final = 400
 _WHO: Final = {0: "player 0", 1: "player 1", CHANCE: "chance", TERMINAL: "end"}
 
@@ -218,7 +219,7 @@ def _drawn(root: Branch, title: str) -> Picture:
             f"[{branch.value:+.3f}]{who}"
             + (f" (+{branch.left_out} not shown)" if branch.left_out else "")
         )
-        x = _MARGIN + column * _COLUMN
+        x = _LEFT + column * _COLUMN
         heights = []
         for child in branch.children:
             heights.append(place(child, column + 1))
@@ -242,13 +243,14 @@ def _drawn(root: Branch, title: str) -> Picture:
         )
         more = f" +{branch.left_out}" if branch.left_out else ""
         if branch.children:
-            parts.append(svg.text(x, y - 10, f"{branch.value:+.2f}{more}", anchor="middle"))
+            # Below the node: the edge that leads here has its label above.
+            parts.append(svg.text(x, y + 18, f"{branch.value:+.2f}{more}", anchor="middle"))
         else:
             parts.append(svg.text(x + 10, y + 4, f"{branch.value:+.2f}{more}"))
         return y
 
     place(root, 0)
-    width = 2 * _MARGIN + widest * _COLUMN + 80
+    width = _LEFT + widest * _COLUMN + 100
     height = 3 * _MARGIN + rows * _ROW
     head = svg.text(_MARGIN, _MARGIN, title, colour=svg.PALE)
     return Picture("\n".join(lines), svg.document(width, height, [head, *parts], title))

@@ -51,6 +51,11 @@ def define_flags(timed: bool = False) -> None:
     flags.DEFINE_bool("strict", False, "End at the first row that fails.")
 
 
+def define_plot_flag(what: str) -> None:
+    """Defines `--plot`, for a picture of `what`; `check_plot` checks it."""
+    flags.DEFINE_string("plot", None, f"File (.svg, .pdf, .png) for {what}; extra 'plot'.")
+
+
 @contextlib.contextmanager
 def computed_rows(
     jobs: Sequence[Job],

@@ -148,3 +148,15 @@ def test_belief_maps_show_each_kind_that_may_stand_somewhere():
 def test_names_of_games_are_short(name, short):
     assert figures.short_game_name(name) == short
     assert len(short) <= 34
+
+
+def test_bars_stand_beside_each_other_and_missing_ones_are_left_out():
+    rows = [
+        {"game": "kuhn_poker", "blueprint": 0.2, "after": 0.1},
+        {"game": "leduc_poker", "blueprint": 0.3, "after": None},
+    ]
+    panel = plot.bars(rows, "game", ("blueprint", "after"), "exploitability").axes[0]
+    assert [text.get_text() for text in panel.get_yticklabels()] == ["kuhn poker", "leduc poker"]
+    assert [[bar.get_width() for bar in group] for group in panel.containers] == [[0.2, 0.3], [0.1]]
+    first, second = (group[0] for group in panel.containers)
+    assert first.get_y() + first.get_height() == pytest.approx(second.get_y())
