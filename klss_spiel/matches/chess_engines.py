@@ -1,4 +1,4 @@
-"""The compiled alpha-beta as an engine of sampled chess positions.
+"""Engines of sampled chess positions: the compiled alpha-beta, and programs behind UCI.
 
 Worlds are packed positions of dark chess, or states of Kriegspiel, whose legal moves are
 those of ordinary chess. Importing this module imports numba.
@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.arrays import FloatArray, U64Array
+from klss_spiel.games.chess.actions import action_table
+from klss_spiel.games.chess.evaluators.uci import UciProgram, check_board, scores_in_fog
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.alphabeta import AlphaBeta
 from klss_spiel.games.chess.packed.counted_positions import boards_of, with_counts
 from klss_spiel.games.chess.packed.search_game import DarkChess
+from klss_spiel.games.chess.rules import Position
 from klss_spiel.matches.world_engines import WorldEngine, score_table
 from klss_spiel.search_game import Positions
 
@@ -42,6 +45,39 @@ def kriegspiel_alphabeta(game: Any, depth: int, nodes: int) -> WorldEngine:
         return _scores(engine, boards, player, legal, depth, nodes)
 
     return score
+
+
+def packed_uci(game: DarkChess, program: UciProgram) -> WorldEngine:
+    """Scores of all moves of packed positions of dark chess by a program."""
+    check_board(game.setup.start)
+
+    def score(worlds: Positions, player: int, told: str, legal: Sequence[int]) -> FloatArray:
+        del told
+        positions = packed.unpack(game.board, boards_of(worlds), player)
+        return _named_scores([scores_in_fog(program, p) for p in positions], positions, legal)
+
+    return score
+
+
+def kriegspiel_uci(game: Any, program: UciProgram) -> WorldEngine:
+    """Scores of all tries at states of Kriegspiel by a program."""
+    check_board(game.new_initial_state().moment.position)
+
+    def score(worlds: Positions, player: int, told: str, legal: Sequence[int]) -> FloatArray:
+        del told, player
+        positions = [state.moment.course.position for state in worlds]
+        return _named_scores([program.scores(p)[0] for p in positions], positions, legal)
+
+    return score
+
+
+def _named_scores(
+    scores: Sequence[dict[str, float]], positions: Sequence[Position], legal: Sequence[int]
+) -> FloatArray:
+    """[worlds, actions] of scores by names of moves; what a program left out is lost."""
+    table = action_table(positions[0].width, positions[0].height)
+    names = [table.names[action] for action in legal]
+    return np.array([[found.get(name, -1.0) for name in names] for found in scores])
 
 
 def packed_world(state: Any) -> U64Array:

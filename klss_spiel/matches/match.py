@@ -61,6 +61,8 @@ class Match:
             raise ValueError(f"expected at least 2 players, got {len(self.players)}")
         if self.games < 2 or self.games % 2:
             raise ValueError(f"expected an even number of games from 2, got {self.games}")
+        if self.seed < 0:
+            raise ValueError(f"expected a seed from 0, got {self.seed}")
         if self.control is not None:
             TimeControl.parse(self.control)
         if self.seconds is not None and not self.seconds > 0.0:
@@ -103,14 +105,14 @@ def play(columns: Mapping[str, Any], reports: bool = False) -> dict[str, Any]:
     game = turn_based(load_game(columns["game"]))
     pair, seed = columns["number"] // 2, columns["seed"]
     control = columns["clock"]
-    players = [
-        make_player(
-            columns[f"player_{seat}"],
-            Seat(game, seat, _draw_seed(seed, pair, seat), columns["seconds_per_move"]),
-        )
-        for seat in (0, 1)
-    ]
-    try:
+    with contextlib.ExitStack() as stack:
+        players = []
+        for number in (0, 1):
+            draws = _draw_seed(seed, pair, number)
+            seat = Seat(game, number, draws, columns["seconds_per_move"])
+            players.append(make_player(columns[f"player_{number}"], seat))
+            # At once: the other player may fail to sit down.
+            stack.callback(getattr(players[-1], "close", _nothing_to_close))
         record = play_game(
             game,
             players,
@@ -118,12 +120,11 @@ def play(columns: Mapping[str, Any], reports: bool = False) -> dict[str, Any]:
             control=None if control is None else TimeControl.parse(control),
             with_reports=reports,
         )
-    finally:
-        for player in players:
-            close = getattr(player, "close", None)
-            if close is not None:
-                close()
     return record.row()
+
+
+def _nothing_to_close() -> None:
+    """For players without a method `close`."""
 
 
 def _draw_seed(seed: int, pair: int, seat: int) -> int:

@@ -10,9 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from klss_spiel.games.chess import boards, rules
+from klss_spiel.matches import records
+from klss_spiel.matches.referee import TimeControl
 from klss_spiel.openspiel import load_game
 
 _VARIANTS = {"python_dark_chess": "Fog of War", "python_kriegspiel": "Kriegspiel"}
+# In the words of PGN.
+_TERMINATIONS = {
+    records.BY_RULE: "normal",
+    records.BY_TIME: "time forfeit",
+    records.BY_ILLEGAL_ACTION: "rules infraction",
+    records.BY_ERROR: "abandoned",
+}
 _WIDTH = 80
 _LETTERS = "?PNBRQK"
 
@@ -54,6 +63,14 @@ def san(position: rules.Position, move: rules.Move, legal: bool) -> str:
     return f"{_LETTERS[kind]}{which}{takes}{target}"
 
 
+def check_is_chess(game: str) -> str:
+    """The short name of a game whose records can be PGN; ValueError for others."""
+    name = str(load_game(game).get_type().short_name)
+    if name not in _VARIANTS:
+        raise ValueError(f"expected a game among {', '.join(_VARIANTS)} for PGN, got {game}")
+    return name
+
+
 def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
     """One game of a match's file as PGN.
 
@@ -61,11 +78,8 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
       row: of a file of `match`.
       event: for the tag of that name.
     """
-    game = load_game(row["game"])
-    short_name = game.get_type().short_name
-    if short_name not in _VARIANTS:
-        raise ValueError(f"expected a game among {', '.join(_VARIANTS)}, got {row['game']}")
-    state = game.new_initial_state()
+    short_name = check_is_chess(row["game"])
+    state = load_game(row["game"]).new_initial_state()
     start = state.moment.position
     result = _result(float(row["return_0"]))
     tags = {
@@ -77,8 +91,8 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
         "Black": row["player_1"],
         "Result": result,
         "Variant": _VARIANTS[short_name],
-        "TimeControl": row.get("clock") or "-",
-        "Termination": row["termination"],
+        "TimeControl": _time_control(row.get("clock")),
+        "Termination": _TERMINATIONS[row["termination"]],
         "PlyCount": "0",
     }
     if start != boards.position_of("standard"):
@@ -109,6 +123,14 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
 
 def _result(payoff: float) -> str:
     return "1/2-1/2" if payoff == 0.0 else "1-0" if payoff > 0.0 else "0-1"
+
+
+def _time_control(clock: str | None) -> str:
+    """A clock in the words of PGN: seconds, and seconds more for each move."""
+    if clock is None:
+        return "-"
+    control = TimeControl.parse(clock)
+    return f"{control.base:g}" + (f"+{control.increment:g}" if control.increment else "")
 
 
 def _tag(text: str) -> str:

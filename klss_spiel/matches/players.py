@@ -25,6 +25,8 @@ from klss_spiel.specification import Registry, Specification, parse
 
 # Names of players that are told the truth; the mark goes wherever results are shown.
 SEEING = ("trusted", "cheating")
+# Histories above which a belief about states of OpenSpiel becomes a sample.
+BELIEF_LIMIT = 20_000
 _DEFAULT_SECONDS = 1.0
 # Of the time that is left, the part to use for one move, and the part of the increment.
 _SHARE_OF_CLOCK = 1.0 / 30.0
@@ -69,6 +71,12 @@ def make_player(specification: str | Specification, seat: Seat) -> Player:
     player = _PLAYERS.make(specification, seat)
     if not callable(getattr(player, "step", None)):
         raise ValueError(f"expected player {specification} to have a method step, got {player!r}")
+    if getattr(player, "sees_everything", False) and not sees_everything(specification):
+        # Who is told the truth is known by name, so that no table can hide it.
+        raise ValueError(
+            f"expected a player without the mark sees_everything, got {specification}; "
+            f"trusted({specification}) is told the truth"
+        )
     return player
 
 
@@ -80,9 +88,11 @@ def check_specification(text: str) -> Specification:
     return specification
 
 
-def sees_everything(specification: str) -> bool:
+def sees_everything(specification: str | Specification) -> bool:
     """Whether a player is told the truth instead of its own observations."""
-    return parse(specification).name in SEEING
+    if isinstance(specification, str):
+        specification = parse(specification)
+    return specification.name in SEEING
 
 
 @functools.cache

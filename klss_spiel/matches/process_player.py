@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import queue
-import shlex
-import subprocess
-import threading
-import time
 from typing import Any
 
+from klss_spiel.line_program import LineProgram, ProgramError
 from klss_spiel.matches.players import Seat, register_player
 from klss_spiel.matches.referee import Player
 from klss_spiel.matches.view_protocol import COLOURS, ToldGame, views_of_state
 
 _SECONDS_TO_START = 60.0
 _SECONDS_TO_THINK = 600.0
-_SECONDS_TO_END = 5.0
-
-
-class EngineError(RuntimeError):
-    """Another process did not play by the protocol."""
+_SECONDS_PAST_CLOCK = 0.5
+_ERROR = "info string error"
 
 
 class ProcessPlayer:
@@ -43,45 +36,37 @@ class ProcessPlayer:
         self._nodes = nodes
         self._sent = 0
         self.report: str | None = None
+        self._program = LineProgram(command)
         try:
-            self._process = subprocess.Popen(
-                shlex.split(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                bufsize=1,
-            )
-        except OSError as error:
-            raise EngineError(f"cannot start {command!r}: {error}") from error
-        self._lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-        self._ask("uci", "uciok")
-        self._tell(f"setoption name Game value {seat.game}")
-        self._tell(f"setoption name Colour value {COLOURS[seat.player]}")
-        self._tell(f"setoption name Seed value {seat.seed}")
-        self._tell("ucinewgame")
-        self._ask("isready", "readyok")
+            self._ask("uci", "uciok", _SECONDS_TO_START)
+            self._program.tell(f"setoption name Game value {seat.game}")
+            self._program.tell(f"setoption name Colour value {COLOURS[seat.player]}")
+            self._program.tell(f"setoption name Seed value {seat.seed}")
+            self._program.tell("ucinewgame")
+            self._ask("isready", "readyok", _SECONDS_TO_START)
+        except BaseException:
+            self.close()
+            raise
 
     def step(self, state: Any) -> int:
         """Tells the program what happened since its last move, and asks for the next."""
         told = state.information_state_string()
         for view in views_of_state(told, state.observation_string(), self._sent):
-            self._tell(view.line())
+            self._program.tell(view.line())
         self._sent = len(told.split())
         names = {state.action_to_string(a): a for a in state.legal_actions()}
-        move = self._ask(self._go(state), "bestmove").split()[1:2]
+        seconds = _SECONDS_TO_THINK
+        if state.clock is not None:
+            # Past that the referee counts the game as lost on time, whatever the answer.
+            seconds = min(seconds, state.clock.remaining + _SECONDS_PAST_CLOCK)
+        move = self._ask(self._go(state), "bestmove", seconds).split()[1:2]
         if not move or move[0] not in names:
-            raise EngineError(f"expected a legal move, got bestmove {' '.join(move)!r}")
+            raise ProgramError(f"expected a legal move, got bestmove {' '.join(move)!r}")
         return int(names[move[0]])
 
     def close(self) -> None:
         """Ends the program."""
-        try:
-            self._tell("quit")
-            self._process.wait(_SECONDS_TO_END)
-        except (EngineError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
+        self._program.close()
 
     def _go(self, state: Any) -> str:
         if self._nodes is not None:
@@ -94,40 +79,14 @@ class ProcessPlayer:
             return f"go {own}time {round(1000 * time_left)} {own}inc {round(1000 * increment)}"
         return "go"
 
-    def _tell(self, line: str) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-        except OSError as error:
-            raise EngineError(f"the program ended: {error}") from error
+    def _ask(self, line: str, wanted: str, seconds: float) -> str:
+        return self._program.ask(line, wanted, seconds, self._hear)
 
-    def _ask(self, line: str, wanted: str) -> str:
-        """Sends a line and returns the first answer that begins with `wanted`."""
-        seconds = _SECONDS_TO_THINK if line.startswith("go") else _SECONDS_TO_START
-        self._tell(line)
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                answer = self._lines.get(timeout=max(0.0, deadline - time.monotonic()) + 1e-3)
-            except queue.Empty:
-                raise EngineError(
-                    f"expected {wanted} within {seconds:g} s after {line!r}"
-                ) from None
-            if answer is None:
-                raise EngineError(f"expected {wanted} after {line!r}, but the program ended")
-            if answer.startswith("info string error"):
-                raise EngineError(answer.removeprefix("info string "))
-            if answer.startswith("info"):
-                self.report = answer
-            if answer.split()[:1] == [wanted]:
-                return answer
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line.rstrip("\n"))
-        self._lines.put(None)
+    def _hear(self, line: str) -> None:
+        if line.startswith(_ERROR):
+            raise ProgramError(line.removeprefix("info string "))
+        if line.startswith("info"):
+            self.report = line
 
 
 def _make_engine(

@@ -25,6 +25,8 @@ _ELO_SCALE = 400.0
 _LEAST_VARIANCE = 1e-4
 # Fewer equal results than this say nothing about how much results differ.
 _FEW = 20
+# Draws of the bootstrap that are in memory at a time.
+_DRAWS_AT_ONCE = 1 << 20
 
 
 def elo_of_score(score: float) -> float:
@@ -124,14 +126,24 @@ def mean_interval(units: Sequence[float] | FloatArray, seed: int = 0) -> Interva
         return Interval(math.nan, -math.inf, math.inf)
     if len(values) == 1 or (len(values) < _FEW and not np.ptp(values)):
         return Interval(float(values[0]), -math.inf, math.inf)  # nothing known of the spread
-    rng = np.random.default_rng(seed)
-    means = values[rng.integers(len(values), size=(BOOTSTRAP_SAMPLES, len(values)))].mean(axis=1)
+    means = _bootstrap_means(values, np.random.default_rng(seed))
     tail = 50.0 * (1.0 - CONFIDENCE)
     low, high = np.percentile(means, [tail, 100.0 - tail])
     # The bootstrap takes the sample's spread for the whole's, which is n / (n - 1) wider.
     widening = math.sqrt(len(values) / (len(values) - 1))
     mean = float(values.mean())
     return Interval(mean, mean - widening * (mean - low), mean + widening * (high - mean))
+
+
+def _bootstrap_means(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """[BOOTSTRAP_SAMPLES] means of values drawn with replacement, little memory at a time."""
+    at_once = max(1, _DRAWS_AT_ONCE // len(values))
+    means = np.empty(BOOTSTRAP_SAMPLES)
+    for start in range(0, BOOTSTRAP_SAMPLES, at_once):
+        rows = min(at_once, BOOTSTRAP_SAMPLES - start)
+        drawn = rng.integers(len(values), size=(rows, len(values)))
+        means[start : start + rows] = values[drawn].mean(axis=1)
+    return means
 
 
 def elo_interval(result: Tally, seed: int = 0) -> Interval:
@@ -146,12 +158,20 @@ def elo_interval(result: Tally, seed: int = 0) -> Interval:
     return Interval(*(elo_of_score(s) for s in (scores.estimate, scores.low, scores.high)))
 
 
+def _cautious_variance(scores: FloatArray) -> float:
+    """Of pair scores, with one imagined pair of every result: few that are alike prove little."""
+    padded = np.concatenate([scores, [0.0, 0.25, 0.5, 0.75, 1.0]])
+    weights = np.concatenate([np.ones(len(scores)), np.full(5, 0.2)])
+    mean = float(np.average(padded, weights=weights))
+    return max(float(np.average((padded - mean) ** 2, weights=weights)), _LEAST_VARIANCE)
+
+
 def likelihood_of_superiority(result: Tally) -> float:
     """Probability that the first player is the stronger one, by the normal approximation."""
     units = result.units
     if len(units) < 2:
         return 0.5
-    spread = math.sqrt(max(float(units.var(ddof=1)), _LEAST_VARIANCE) / len(units))
+    spread = math.sqrt(_cautious_variance(units) / len(units))
     return NormalDist().cdf((float(units.mean()) - 0.5) / spread)
 
 
@@ -191,14 +211,9 @@ class Sprt:
         if len(pair_scores) < 2:
             return 0.0
         scores = np.asarray(pair_scores)
-        # A few imagined pairs keep the first estimates of the variance from being 0.
-        padded = np.concatenate([scores, [0.0, 0.25, 0.5, 0.75, 1.0]])
-        weights = np.concatenate([np.ones(len(scores)), np.full(5, 0.2)])
-        mean = float(np.average(padded, weights=weights))
-        variance = float(np.average((padded - mean) ** 2, weights=weights))
         s0, s1 = score_of_elo(self.elo0), score_of_elo(self.elo1)
         ratio = (s1 - s0) * (2.0 * float(scores.mean()) - s0 - s1)
-        return len(scores) * ratio / (2.0 * max(variance, _LEAST_VARIANCE))
+        return len(scores) * ratio / (2.0 * _cautious_variance(scores))
 
     def verdict(self, pair_scores: Sequence[float]) -> float | None:
         """The Elo difference that is accepted, or None while the test goes on."""

@@ -81,18 +81,22 @@ class _Seat:
         shown = state
         if not getattr(self.player, "sees_everything", False):
             shown = veil(state, self.number, clock)
+        failure: Exception | None = None
+        answer: Any = None
         start = time.perf_counter()
         try:
             answer = self.player.step(shown)
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
-            raise _Forfeit(records.BY_ERROR, reason) from error
+            failure = error
         used = time.perf_counter() - start
         self.seconds += used
         self.longest = max(self.longest, used)
         self.remaining -= used
         if self.remaining < 0.0:
-            raise _Forfeit(records.BY_TIME, f"{-self.remaining:.3f} s over")
+            raise _Forfeit(records.BY_TIME, f"{-self.remaining:.3f} s over") from failure
+        if failure is not None:
+            reason = f"{type(failure).__name__}: {failure}"[:_LONGEST_REASON]
+            raise _Forfeit(records.BY_ERROR, reason) from failure
         if self.control is not None:
             self.remaining += self.control.increment
         return self._checked(answer, state)

@@ -13,13 +13,12 @@ import numpy as np
 
 from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
 from klss_spiel.arrays import FloatArray
-from klss_spiel.matches.players import Seat, register_player
+from klss_spiel.matches.players import BELIEF_LIMIT, Seat, register_player
 from klss_spiel.matches.referee import Player
 from klss_spiel.matches.world_engines import WorldEngine, make_engine
 from klss_spiel.search_game import Positions, SearchGame
 from klss_spiel.specification import Specification, Value
 
-_BELIEF_LIMIT = 20_000
 _ANYTHING = "belief lost; moved at random"
 
 
@@ -124,7 +123,7 @@ class IsmctsPlayer:
         from open_spiel.python.algorithms import ismcts, mcts
 
         rng = np.random.RandomState(seat.seed % 2**32)
-        game = OpenSpielSearchGame(seat.game, belief_limit=_BELIEF_LIMIT, sample_belief=True)
+        game = OpenSpielSearchGame(seat.game, belief_limit=BELIEF_LIMIT, sample_belief=True)
         self._believer = Believer(game, seat.player)
         self._rng = np.random.default_rng(seat.seed)
         self._states: Positions = np.empty(0)
@@ -170,13 +169,13 @@ def _make_pimc(
     depth: int = 4,
     engine: Value | Specification = "alphabeta",
     votes: bool = True,
-    limit: int = _BELIEF_LIMIT,
+    limit: int = BELIEF_LIMIT,
 ) -> Player:
     game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine(engine, game, depth), worlds, votes)
 
 
-def _make_greedy(seat: Seat, worlds: int = 64, limit: int = _BELIEF_LIMIT) -> Player:
+def _make_greedy(seat: Seat, worlds: int = 64, limit: int = BELIEF_LIMIT) -> Player:
     game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine("one_ply", game, 1), worlds, votes=False)
 

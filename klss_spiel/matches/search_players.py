@@ -1,19 +1,20 @@
-"""Players that search: the growing tree, subgames of a blueprint, ISMCTS."""
+"""Players that search: the growing tree, subgames of a blueprint, trusted bots."""
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from typing import Any
 
 import numpy as np
 
 from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
 from klss_spiel.algorithms.search.settings import parse_settings
 from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.bot import SubgameBot
 from klss_spiel.budget import Budget
 from klss_spiel.matches.players import (
+    BELIEF_LIMIT,
     Seat,
     blueprint_of,
     register_player,
@@ -21,6 +22,7 @@ from klss_spiel.matches.players import (
     seconds_by_clock,
 )
 from klss_spiel.matches.referee import Player
+from klss_spiel.search_game import SearchGame
 from klss_spiel.specification import Specification, Value
 
 
@@ -59,18 +61,27 @@ def _make_search(
     seconds: float | None = None,
     iterations: int | None = None,
     evaluator: Value | Specification | None = None,
+    belief_limit: int | None = None,
     **settings: Any,
 ) -> Player:
-    given = any(limit is not None for limit in (nodes, seconds, iterations))
+    given = any(limit is not None for limit in (nodes, seconds, iterations, seat.seconds))
+    leaves = None if evaluator is None else _evaluator(seat, evaluator)
     bot = SearchBot(
-        seat.game,
+        _searchable(seat, leaves, belief_limit),
         seat.player,
         seat_budget(seat, nodes, seconds, iterations),
         parse_settings(preset, **settings),
         seed=seat.seed,
-        evaluator=None if evaluator is None else _evaluator(seat, evaluator),
     )
     return ClockedSearch(bot, given)
+
+
+def _searchable(seat: Seat, evaluator: Any, belief_limit: int | None) -> SearchGame:
+    """The game, with beliefs that become samples: too much to remember is no lost game."""
+    game = search_game(seat.game, evaluator)
+    if isinstance(game, OpenSpielSearchGame):
+        return search_game(seat.game, evaluator, belief_limit or BELIEF_LIMIT, sample_belief=True)
+    return game if belief_limit is None else search_game(seat.game, evaluator, belief_limit)
 
 
 def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:
@@ -116,10 +127,32 @@ def _make_trusted(seat: Seat, bot: Value | Specification) -> Player:
     if wanted.name != "mcts":
         from klss_spiel.matches.players import make_player
 
-        made = copy.copy(make_player(wanted, seat))
-        made.sees_everything = True  # type: ignore[attr-defined]
-        return made
+        return Trusted(make_player(wanted, seat))
     return TrustedMcts(seat, **wanted.arguments)  # type: ignore[arg-type]
+
+
+class Trusted:
+    """Any player, told the truth; bots of OpenSpiel need it."""
+
+    sees_everything = True
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+
+    @property
+    def report(self) -> Any:
+        """What the player says of its last decision."""
+        return getattr(self._player, "report", None)
+
+    def step(self, state: Any) -> int:
+        """The player's action at the true state."""
+        return self._player.step(state)
+
+    def close(self) -> None:
+        """Ends what the player has started."""
+        close = getattr(self._player, "close", None)
+        if close is not None:
+            close()
 
 
 class TrustedMcts:

@@ -19,7 +19,7 @@ from klss_spiel.veiled_state import VeiledState
 
 DEFAULT_PLAYER = "search"
 _DEFAULT_SECONDS = 1.0
-_GO_NUMBERS = ("movetime", "nodes", "wtime", "btime", "winc", "binc", "movestogo", "depth")
+_GO_NUMBERS = ("movetime", "nodes", "wtime", "btime", "winc", "binc", "movestogo")
 _MILLISECOND = 1e-3
 # What is shown of a decision.
 _LIKELIEST = 8
@@ -78,7 +78,7 @@ class ViewEngine:
             if name in ("ucinewgame", "setoption", "position", "go") and self._busy:
                 raise ValueError(f"expected 'stop' before {name!r} while thinking")
             handler(rest)
-        except ValueError as error:
+        except (ValueError, OSError, RuntimeError) as error:
             self._error(str(error))
         return True
 
@@ -142,6 +142,8 @@ class ViewEngine:
 
     def _go(self, rest: list[str]) -> None:
         told = self._current()
+        if told.mover != told.player:
+            raise ValueError("expected a view of the opponent's ply before 'go'")
         limits = _numbers(rest)
         legal = told.legal_actions()
         if not legal:
@@ -165,9 +167,9 @@ class ViewEngine:
             self._answer("0000")
             return
         self._inform(getattr(self._player, "report", None))
-        policy = getattr(bot, "last_policy", None)
-        if policy:
-            likeliest = sorted(policy, key=lambda pair: -pair[1])[:_LIKELIEST]
+        candidates = getattr(self._player, "candidates", None)
+        if candidates:
+            likeliest = sorted(candidates, key=lambda pair: -pair[1])[:_LIKELIEST]
             shown = (f"{state.action_to_string(a)}:{q:.3f}" for a, q in likeliest if q > 0.0)
             self._write(f"info string candidates {' '.join(shown)}")
         self._answer(state.action_to_string(action))
@@ -192,6 +194,8 @@ class ViewEngine:
 
 
 def _numbers(words: list[str]) -> dict[str, int]:
+    if words == ["infinite"]:
+        return {"infinite": 1}
     limits = {}
     for name, value in zip(words[::2], [*words[1::2], ""], strict=False):
         if name not in _GO_NUMBERS or not value.isdecimal():
@@ -210,6 +214,8 @@ def _budget(limits: dict[str, int], player: int, stop: threading.Event) -> Budge
             _MILLISECOND * limits[clock], _MILLISECOND * limits.get(increment, 0)
         )
     nodes = limits.get("nodes")
+    if "infinite" in limits:
+        return Budget(stop=stop)
     if seconds is None and nodes is None:
         seconds = _DEFAULT_SECONDS
     return Budget(seconds=seconds, nodes=nodes, stop=stop)

@@ -13,7 +13,7 @@ sees. After every ply the referee sends
     umpire      what the umpire of Kriegspiel said: `illegal` after a try that was, else
                 the announcement in the words of `python_kriegspiel`, `-` if there was none
 
-and `go movetime|nodes|wtime|btime|winc|binc ...` when it is the program's turn, which it
+and `go infinite|movetime|nodes|wtime|btime|winc|binc ...` when it is the program's turn, which it
 answers by `info` lines and `bestmove`. The options `Game` (a game string) and `Colour`
 (white or black) say what is played.
 
@@ -113,6 +113,7 @@ class ToldGame:
       player: whose views these are.
       told: the information state string so far.
       view: the latest one; None before the first.
+      mover: who makes the next ply.
     """
 
     def __init__(self, game: Any, player: int) -> None:
@@ -131,8 +132,11 @@ class ToldGame:
         self._is_kriegspiel = name == _KRIEGSPIEL
         start = game.new_initial_state()
         self._start = start.moment.position
+        self.mover = int(self._start.side)
         self._table = start.moment.setup.table
         self._setup = start.moment.setup
+        if not self._is_kriegspiel and not self._setup.variant.observe_every_ply:
+            raise ValueError(f"expected rules with a view after every ply, got {game}")
         self._failed: list[rules.Move] = []
 
     @property
@@ -148,16 +152,23 @@ class ToldGame:
         """
         width, height = self.size
         told = self.told
+        is_own_ply = self.mover == self.player
+        if is_own_ply and view.move is None:
+            raise ValueError("expected 'move' with the own move of this ply, got nothing")
+        if not is_own_ply and view.move is not None:
+            raise ValueError(f"expected a ply of the opponent, got the own move {view.move}")
         if view.move is not None:
             if view.move not in self._table.names:
                 raise ValueError(f"expected a move of a {width}x{height} board, got {view.move!r}")
             told += f" {view.move}"
+        is_made = True
         if self._is_kriegspiel:
             if view.umpire is None:
                 raise ValueError("expected 'umpire' and what he said, got nothing")
             if view.umpire == ILLEGAL:
                 if view.move is None:
                     raise ValueError("expected 'move' with the try that was illegal")
+                is_made = False
                 self._failed.append(boards.move_from_uci(view.move, width, height))
                 told += "?"
             else:
@@ -168,6 +179,8 @@ class ToldGame:
             if view.en_passant != "-":
                 told += f" {observation.EN_PASSANT_MARK}{view.en_passant}"
         self.told, self.view = told, view
+        if is_made:
+            self.mover = 1 - self.mover
 
     def legal_actions(self) -> dict[int, str]:
         """Own legal actions and their names, being to move; in the order of actions."""

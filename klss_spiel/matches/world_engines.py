@@ -79,7 +79,7 @@ def score_table(
 def _alphabeta(game: SearchGame, depth: int, nodes: int = 200_000) -> WorldEngine:
     """Minimax to a depth: compiled for packed chess, through states elsewhere."""
     if isinstance(game, OpenSpielSearchGame):
-        if game.game.get_type().short_name == "python_kriegspiel":
+        if _is_kriegspiel(game):
             from klss_spiel.matches.chess_engines import kriegspiel_alphabeta
 
             return kriegspiel_alphabeta(game.game, depth, nodes)
@@ -90,6 +90,30 @@ def _alphabeta(game: SearchGame, depth: int, nodes: int = 200_000) -> WorldEngin
     if not isinstance(game, DarkChess):
         raise ValueError(f"expected dark chess or a game searched through states, got {game.name}")
     return packed_alphabeta(game, depth, nodes)
+
+
+def _uci(
+    game: SearchGame,
+    depth: int,
+    command: str,
+    nodes: int | None = None,
+    seconds: float | None = None,
+) -> WorldEngine:
+    """A program of ordinary chess; to the depth unless nodes or seconds are given."""
+    from klss_spiel.games.chess.evaluators.uci import UciProgram
+    from klss_spiel.games.chess.packed.search_game import DarkChess
+    from klss_spiel.matches.chess_engines import kriegspiel_uci, packed_uci
+
+    limit = depth if nodes is None and seconds is None else None
+    if isinstance(game, DarkChess):
+        return packed_uci(game, UciProgram(command, limit, nodes, seconds, all_moves=True))
+    if not isinstance(game, OpenSpielSearchGame) or not _is_kriegspiel(game):
+        raise ValueError(f"expected dark chess or Kriegspiel for uci, got {game.name}")
+    return kriegspiel_uci(game.game, UciProgram(command, limit, nodes, seconds, all_moves=True))
+
+
+def _is_kriegspiel(game: OpenSpielSearchGame) -> bool:
+    return str(game.game.get_type().short_name) == "python_kriegspiel"
 
 
 def _minimax_of_states(game: OpenSpielSearchGame, depth: int) -> WorldEngine:
@@ -125,3 +149,4 @@ def _as_array(states: list[Any]) -> Positions:
 
 register_engine("one_ply", _one_ply)
 register_engine("alphabeta", _alphabeta)
+register_engine("uci", _uci)

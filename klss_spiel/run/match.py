@@ -99,6 +99,11 @@ def report_rows(results: Results) -> list[dict[str, Any]]:
     return rows
 
 
+def rating_rows(results: Results) -> list[dict[str, Any]]:
+    """A line for every player, the strongest first."""
+    return [{**row, "player": _label(row["player"])} for row in results.table()]
+
+
 def _span(summary: dict[str, Any], name: str) -> str:
     def text(value: float | None, unbounded: str) -> str:
         return unbounded if value is None else f"{value:.4g}"
@@ -126,7 +131,8 @@ class ProgressLine:
                 points = tally.wins + 0.5 * tally.draws
                 interval = ratings.mean_interval(tally.units)
                 parts.append(
-                    f"{results.match.players[first]} v {results.match.players[second]}: "
+                    f"{_label(results.match.players[first])} v "
+                    f"{_label(results.match.players[second])}: "
                     f"{points:g}/{tally.games} ({interval.estimate:.3f}, "
                     f"{interval.low:.3f} to {interval.high:.3f})"
                 )
@@ -160,13 +166,21 @@ def config_from_flags() -> Config:
     if values.openings is not None:
         from klss_spiel.matches.openings import games_of_openings
 
-        lines = pathlib.Path(values.openings).read_text("utf-8").splitlines()
+        try:
+            lines = pathlib.Path(values.openings).read_text("utf-8").splitlines()
+        except OSError as error:
+            raise ValueError(f"cannot read --openings: {error}") from error
         openings = games_of_openings(values.game, lines)
+        if not openings:
+            raise ValueError(f"expected a FEN or moves on a line of {values.openings}, got none")
     sprt = None
     if values.sprt is not None:
-        if len(values.sprt) != 2:
-            raise ValueError(f"expected --sprt=elo0,elo1, got {','.join(values.sprt)}")
-        sprt = (float(values.sprt[0]), float(values.sprt[1]))
+        try:
+            elo0, elo1 = map(float, values.sprt)
+        except ValueError:
+            got = ",".join(values.sprt)
+            raise ValueError(f"expected --sprt=elo0,elo1 with two numbers, got {got}") from None
+        sprt = (elo0, elo1)
     match = Match(
         game=values.game,
         players=tuple(values.player),
@@ -191,6 +205,9 @@ def main() -> None:
     config = config_from_flags()
     job_flags.check_plot(values.plot)
     if values.pgn is not None:
+        from klss_spiel.matches.pgn import check_is_chess
+
+        check_is_chess(config.match.game)
         job_flags.check_writable(values.pgn)
     results = run(config, ProgressLine())
     if values.pgn is not None:
@@ -208,20 +225,15 @@ def main() -> None:
         if test is not None:
             output.emit([test], as_json=False)
         if len(config.match.players) > 2:
-            output.emit(results.table(), as_json=False)
+            output.emit(rating_rows(results), as_json=False)
     if values.plot is not None:
-        _plot(results, values.plot)
+        figures.ratings(rating_rows(results), results.match.game, values.plot)
     if results.failed:
         print(
             f"{len(results.failed)} games were not played; the first: {results.failed[0]}",
             file=sys.stderr,
         )
         sys.exit(1)
-
-
-def _plot(results: Results, path: str) -> None:
-    rows = [{**row, "player": _label(str(row["player"]))} for row in results.table()]
-    figures.ratings(rows, results.match.game, path)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ class Config:
       steps: decisions per game and update.
       learning_rate: of Adam.
       entropy: weight of the entropy, or None for the loss's own.
+      probability_floor: see `losses.Loss`, or None for the loss's own.
       pairs: deals of the final measurement against each simple opponent.
       seed: of everything.
       model_of: file of a blueprint; a model of its moves is trained instead.
@@ -61,6 +62,7 @@ class Config:
     steps: int
     learning_rate: float
     entropy: float | None
+    probability_floor: float | None
     pairs: int
     seed: int
     model_of: str | None
@@ -96,6 +98,8 @@ def run(config: Config) -> list[dict[str, Any]]:
     loss = losses.LOSSES[config.loss]
     if config.entropy is not None:
         loss = dataclasses.replace(loss, entropy=config.entropy)
+    if config.probability_floor is not None:
+        loss = dataclasses.replace(loss, probability_floor=config.probability_floor)
     settings = training.Settings(
         loss=loss,
         clone_updates=config.clone_updates,
@@ -244,6 +248,7 @@ def define_flags() -> None:
     flags.DEFINE_integer("steps", 16, "Decisions per game and update.")
     flags.DEFINE_float("learning_rate", 1e-3, "Of Adam.")
     flags.DEFINE_float("entropy", None, "Weight of the entropy; by default that of the loss.")
+    flags.DEFINE_float("probability_floor", None, "Least probability that ACH divides by.")
     flags.DEFINE_integer("pairs", 2000, "Deals of the final measurement, each played twice.")
     flags.DEFINE_integer("seed", 0, "Of everything.")
     flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")

@@ -18,7 +18,8 @@ from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
 from klss_spiel.matches.players import Seat, blueprint_of, make_player, register_player
 from klss_spiel.matches.referee import TimeControl, play_game
 from klss_spiel.openspiel import policy_to_openspiel
-from klss_spiel.veiled_state import HiddenInformationError, veil
+from klss_spiel.run import match as run_match
+from klss_spiel.veiled_state import ClockReading, HiddenInformationError, veil
 from tests.helpers.paths import ROOT
 
 
@@ -104,6 +105,104 @@ def test_a_player_whose_clock_runs_out_loses():
     assert TimeControl.parse("3+2") == TimeControl(180.0, 2.0)
     with pytest.raises(ValueError, match="expected a clock"):
         TimeControl.parse("fast")
+
+
+def test_whoever_fails_after_the_time_is_up_has_lost_on_time():
+    class SlowAndWrong:
+        def step(self, state):
+            time.sleep(0.1)
+            raise RuntimeError("too late")
+
+    control = TimeControl.parse("0.05s+0")
+    record = play_game(pyspiel.load_game("kuhn_poker"), [SlowAndWrong(), First()], control=control)
+    assert record.termination == records.BY_TIME
+    assert record.seconds[0] >= 0.1
+
+
+class Closable(First):
+    def __init__(self, log):
+        self._log = log
+
+    def close(self):
+        self._log.append("closed")
+
+
+def _broken(seat):
+    raise RuntimeError("no chair")
+
+
+CLOSED = []
+register_player("test_closable", lambda seat: Closable(CLOSED))
+register_player("test_broken", _broken)
+
+
+def test_players_are_closed_also_if_the_other_cannot_sit_down():
+    CLOSED.clear()
+    results = play_match(Match("kuhn_poker", ("test_closable", "test_broken"), games=2))
+    assert len(results.failed) == 2
+    # The broken one comes first in one of the games.
+    assert CLOSED == ["closed"]
+    CLOSED.clear()
+    play_match(Match("kuhn_poker", ("trusted(test_closable)", "test_first"), games=2))
+    assert CLOSED == ["closed"] * 2
+
+
+class Seer(First):
+    sees_everything = True
+
+
+register_player("test_seer", lambda seat: Seer())
+register_player(
+    "test_cpp", lambda seat: pyspiel.make_uniform_random_bot(seat.player, seat.seed % 2**31)
+)
+
+
+def test_only_players_whose_name_says_so_are_told_the_truth():
+    seat = Seat(pyspiel.load_game("kuhn_poker"), 0)
+    with pytest.raises(ValueError, match=r"trusted\(test_seer\)"):
+        make_player("test_seer", seat)
+    assert make_player("trusted(test_first)", seat).sees_everything
+    assert players.sees_everything("trusted(test_first)")
+    # A bot in C++ takes nothing but a true state.
+    results = play_match(Match("kuhn_poker", ("trusted(test_cpp)", "test_first"), games=2))
+    assert [row["reason"] for row in results.rows] == [None, None]
+    failed = play_match(Match("kuhn_poker", ("test_cpp", "test_first"), games=2))
+    assert [row["termination"] for row in failed.rows] == [records.BY_ERROR] * 2
+
+
+def test_a_table_of_several_players_marks_who_sees_the_truth():
+    match = Match("kuhn_poker", ("random", "cheating(depth=1)", "test_first"), games=2)
+    rows = run_match.rating_rows(play_match(match))
+    assert sorted(row["player"] for row in rows) == ["cheating(depth=1)*", "random", "test_first"]
+
+
+def test_reports_are_kept_if_asked(tmp_path):
+    path = tmp_path / "games.jsonl"
+    match = Match("kuhn_poker", ("search(nodes=30)", "random"), games=2, reports=True)
+    play_match(match, output=str(path))
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(len(row["reports"]) == row["plies"] for row in rows)
+    assert rows[0]["reports"][0]["nodes"] > 0
+
+
+def test_seconds_of_the_match_come_before_the_clock():
+    seat = Seat(pyspiel.load_game("kuhn_poker"), 0, seconds=0.01)
+    player = make_player("search", seat)
+    state = seat.game.new_initial_state()
+    for action in (0, 1):
+        state.apply_action(action)
+    player.step(veil(state, 0, ClockReading(600.0)))
+    assert player.bot.search_player.budget.seconds == 0.01
+    player = make_player("search", Seat(seat.game, 0))
+    player.step(veil(state, 0, ClockReading(0.3)))
+    assert player.bot.search_player.budget.seconds == pytest.approx(0.01)
+
+
+def test_a_search_whose_belief_is_full_plays_on():
+    game = "python_kriegspiel(board=minimal4x3,horizon=8)"
+    match = Match(game, ("search(nodes=20,belief_limit=30)", "random"), games=2, seed=3)
+    rows = play_match(match).rows
+    assert not any("belief_limit" in (row["reason"] or "") for row in rows)
 
 
 def _exact_value(first, second):
@@ -207,6 +306,8 @@ def test_a_player_that_fails_loses_its_games_and_the_match_goes_on():
         ({"players": ("random", "nobody")}, "expected a player among"),
         ({"games": 3}, "even number"),
         ({"control": "x"}, "clock"),
+        ({"seed": -1}, "seed from 0"),
+        ({"seconds": 0.0}, "more than 0 seconds"),
         ({"game": "dark_chess"}, "information state"),
         ({"game": "kuhn"}, "unknown game"),
     ],

@@ -41,6 +41,16 @@ def test_a_match_of_kriegspiel_is_a_pgn_that_python_chess_replays():
         assert game.headers["UCI"] == row["moves"]
 
 
+def test_tags_are_in_the_words_of_pgn():
+    match = Match("python_dark_chess(horizon=2)", ("random", "random"), games=2, control="3+2")
+    text = pgn_of(play_match(match).rows[0])
+    assert '[TimeControl "180+2"]' in text
+    assert '[Termination "normal"]' in text
+    row = {**play_match(match).rows[0], "termination": "time", "reason": "1.000 s over"}
+    assert '[Termination "time forfeit"]' in pgn_of(row)
+    assert "{1.000 s over}" in pgn_of(row)
+
+
 def test_games_that_are_not_chess_are_refused():
     (row, _) = play_match(Match("kuhn_poker", ("random", "random"), games=2)).rows
     with pytest.raises(ValueError, match="python_dark_chess"):

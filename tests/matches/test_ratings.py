@@ -1,6 +1,7 @@
 """Elo, intervals and sequential tests against players of known strength."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -90,6 +91,19 @@ def test_superiority_is_even_for_even_results_and_sure_for_clear_ones():
     assert ratings.likelihood_of_superiority(ratings.tally(even, even)) == pytest.approx(0.5)
     clear = {n: [1.0, 0.5] for n in range(20)}
     assert ratings.likelihood_of_superiority(ratings.tally(clear, clear)) > 0.999
+    few = {n: [1.0, 1.0] for n in range(2)}
+    assert 0.9 < ratings.likelihood_of_superiority(ratings.tally(few, few)) < 0.995
+
+
+def test_intervals_of_long_matches_need_little_memory():
+    values = np.random.default_rng(0).normal(0.1, 1.0, size=20_000)
+    tracemalloc.start()
+    interval = ratings.mean_interval(values)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60e6  # all draws at once are 640 MB
+    error = 1.96 * values.std() / math.sqrt(len(values))
+    assert interval.high - interval.low == pytest.approx(2 * error, rel=0.1)
 
 
 def test_bad_hypotheses_are_refused():

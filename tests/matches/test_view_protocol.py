@@ -11,6 +11,7 @@ from klss_spiel.matches import records
 from klss_spiel.matches.match import Match, play_match
 from klss_spiel.matches.view_engine import ViewEngine
 from klss_spiel.matches.view_protocol import ToldGame, View, parse_view, views_of_state
+from klss_spiel.specification import Specification
 
 GAMES = [
     "python_dark_chess",
@@ -55,14 +56,40 @@ def test_a_program_plays_through_pipes(name):
     assert [row["termination"] for row in results.rows] == [records.BY_RULE] * 2
 
 
-def test_a_program_that_dies_or_cheats_loses():
+def test_games_with_a_program_that_cannot_sit_down_are_not_played():
     for command in ("false", f"{shlex.quote(sys.executable)} -c pass"):
         match = Match(
             "python_dark_chess(board=minimal4x3)", (f'engine("{command}")', "random"), games=2
         )
         results = play_match(match)
-        assert len(results.failed) == 2  # it could not even sit down
-        assert "EngineError" in results.failed[0]
+        assert len(results.failed) == 2
+        assert results.rows == []
+        assert "ProgramError" in results.failed[0]
+
+
+def test_a_program_that_dies_answers_nonsense_or_oversleeps_loses():
+    game = "python_dark_chess(board=minimal4x3)"
+    for answer, termination, reason in (
+        ("raise SystemExit", records.BY_ERROR, "the program ended"),
+        ("print('bestmove a9a9')", records.BY_ERROR, "expected a legal move"),
+        ("print('info string error lost')", records.BY_ERROR, "error lost"),
+        ("time.sleep(2)", records.BY_TIME, "s over"),
+    ):
+        lines = (
+            "import sys, time",
+            "for line in sys.stdin:",
+            " if line == 'uci\\n': print('uciok', flush=True)",
+            " if line == 'isready\\n': print('readyok', flush=True)",
+            " if line == 'quit\\n': break",
+            f" if line[:2] == 'go': {answer}; sys.stdout.flush()",
+        )
+        command = shlex.join([sys.executable, "-c", "\n".join(lines)])
+        player = str(Specification("engine", (command,)))
+        results = play_match(Match(game, (player, "random"), games=2, control="1s+0"))
+        assert results.failed == []
+        assert {row["termination"] for row in results.rows} == {termination}
+        assert reason in results.rows[0]["reason"]
+        assert [row["return_0"] for row in results.rows] == [-1.0, 1.0]
 
 
 class Session:
@@ -95,15 +122,38 @@ def test_a_session_ends_with_a_move():
     )
     assert answers[-1].startswith("bestmove ")
     assert any(line.startswith("info depth") and " belief " in line for line in answers)
+    (shown,) = (line for line in answers if line.startswith("info string candidates "))
+    candidates = dict(pair.split(":") for pair in shown.split()[3:])
+    assert answers[-1].split()[1] in candidates
+    assert sum(map(float, candidates.values())) == pytest.approx(1.0, abs=0.02)
 
 
 def test_stop_ends_a_search_that_would_go_on():
     session = Session("search")
     session.engine.command("setoption name Game value python_dark_chess(board=minimal4x3)")
-    session.engine.command("go movetime 100000")
-    session.engine.command("stop")
-    session.engine.wait()
-    assert session.lines[-1].startswith("bestmove ")
+    for go in ("go movetime 100000", "go infinite"):
+        before = len(session.lines)
+        session.engine.command(go)
+        session.engine.command("stop")
+        session.engine.wait()
+        assert session.lines[before:][-1].startswith("bestmove ")
+
+
+def test_whose_turn_it_is_is_known():
+    session = Session()
+    session.send("setoption name Colour value black", "ucinewgame")
+    assert "opponent's ply before 'go'" in session.send("go nodes 1")[0]
+    assert "ply of the opponent" in session.send(START + " move e7e5")[0]
+    assert session.send(START) == []
+    assert "own move of this ply" in session.send(START)[0]
+    assert session.send("go nodes 1")[-1].startswith("bestmove ")
+    assert session.send(START + " move e7e5") == []
+    assert "opponent's ply before 'go'" in session.send("go nodes 1")[0]
+
+
+def test_rules_that_show_too_little_are_refused():
+    with pytest.raises(ValueError, match="view after every ply"):
+        ToldGame(pyspiel.load_game("python_dark_chess(rules=observe_on_turn)"), 0)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +176,7 @@ def test_stop_ends_a_search_that_would_go_on():
         "setoption name Seed value -1",
         "go movetime",
         "go sideways 3",
+        START,
     ],
 )
 def test_malformed_commands_are_answered_and_change_nothing(line):

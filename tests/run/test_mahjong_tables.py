@@ -140,6 +140,7 @@ def test_training_by_the_binary_saves_and_goes_on(tmp_path):
         steps=4,
         learning_rate=1e-3,
         entropy=None,
+        probability_floor=None,
         pairs=4,
         seed=0,
         model_of=None,

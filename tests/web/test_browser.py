@@ -20,8 +20,6 @@ _CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
 if _CHROMIUM is None:
     pytest.skip("needs chromium (apt-get install chromium)", allow_module_level=True)
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 _FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -150,7 +148,7 @@ def test_a_whole_game_of_dark_chess_and_its_replay_with_the_belief_map(open_page
     )
     # The king is somewhere: the shares of its squares add up to a whole.
     shares = page.locator(".belief .cell.heated").evaluate_all(
-        "cells => cells.reduce((sum, c) => sum + Number(c.style.getPropertyValue('--heat')), 0)"
+        "cells => cells.reduce((sum, cell) => sum + Number(cell.dataset.share), 0)"
     )
     assert shares == pytest.approx(1.0, abs=0.02)
     page.wait_for_selector(".belief tbody tr")

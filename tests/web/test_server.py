@@ -1,5 +1,6 @@
 """The server as clients meet it: choices, moves, errors, limits, other sites, the end."""
 
+import asyncio
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from klss_spiel.matches.players import register_player
 from klss_spiel.matches.sampling_players import Believer  # noqa: F401  (loads the players)
 from klss_spiel.veiled_state import VeiledState
 from klss_spiel.web.catalogue import DEFAULT_BOTS, BotOffer, Catalogue, RefusedError, bot_from_flag
+from klss_spiel.web.security import LOOPBACK, HostGuard
 from klss_spiel.web.sessions import Limits
 from tests.web.live_server import LiveServer, hear, play_to_end, say
 
@@ -287,6 +289,33 @@ def test_other_sites_cannot_use_the_server(server, headers, status):
             server.socket("x", additional_headers=headers)
         headers = {**headers, "Content-Type": "application/json"}
         assert server.ask("POST", "/api/games", "{}", headers)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "any_address", "welcome"),
+    [
+        ("localhost:8000", False, True),
+        ("[::1]:8000", False, True),
+        ("192.0.2.7:8000", False, False),
+        ("192.0.2.7:8000", True, True),
+        ("[2001:db8::7]:8000", True, True),
+        ("evil.example:8000", True, False),
+    ],
+)
+def test_a_server_for_others_answers_to_addresses_but_not_to_foreign_names(
+    host, any_address, welcome
+):
+    reached = []
+
+    async def app(scope, receive, send):
+        reached.append(scope["path"])
+
+    async def ignore(message=None):
+        return {"type": "http.request"}
+
+    scope = {"type": "http", "path": "/", "headers": [(b"host", host.encode())]}
+    asyncio.run(HostGuard(app, LOOPBACK, any_address)(scope, ignore, ignore))
+    assert bool(reached) == welcome
 
 
 def test_the_own_origin_is_welcome(server):

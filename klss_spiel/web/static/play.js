@@ -321,7 +321,8 @@ class Watch {
     this.status = el("p", { class: "status", id: "status" });
     this.title = el("h1", {});
     this.place = el("div", {});
-    show(el("section", { class: "card" }, this.title, this.status), this.place);
+    this.head = el("section", { class: "card" }, this.title, this.status);
+    show(this.head, this.place);
   }
 
   update(message) {
@@ -339,6 +340,7 @@ class Watch {
     this.pair.update(newest);
     if (message.result && !this.over) {
       this.over = true;
+      this.head.hidden = true;
       showGame(message.result.record, this.place).then((close) => {
         if (this.gone) close();
         else this.close = close;

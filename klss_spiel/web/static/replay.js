@@ -44,8 +44,8 @@ export function boardPair(family) {
 function resultText(game) {
   const [own, other] = game.returns;
   if (own === null || own === undefined) return "unfinished";
-  const score = own === other ? "drawn" : own > other ? `${game.players[0]} won`
-    : `${game.players[1]} won`;
+  const names = game.family === "text" ? game.players : ["White", "Black"];
+  const score = own === other ? "drawn" : own > other ? `${names[0]} won` : `${names[1]} won`;
   return game.termination && game.termination !== "rules" ? `${score} (${game.termination})` : score;
 }
 

@@ -53,6 +53,22 @@ def _make_alphabeta(game: Any, depth: int = 3, nodes: int = 20_000) -> Evaluator
     return alphabeta_evaluator(dark_chess_setup(game, "alphabeta"), depth, nodes)
 
 
+def _make_uci(
+    game: Any,
+    command: str,
+    depth: int | None = None,
+    nodes: int | None = None,
+    seconds: float | None = None,
+) -> Evaluator:
+    """Asks a program of ordinary chess; one ply deep unless something else is said."""
+    from klss_spiel.games.chess.evaluators.uci import uci_evaluator
+
+    if depth is None and nodes is None and seconds is None:
+        depth = 1
+    return uci_evaluator(dark_chess_setup(game, "uci"), command, depth, nodes, seconds)
+
+
 EVALUATORS.register("alphabeta", _make_alphabeta)
 EVALUATORS.register("handmade", _make_handmade)
 EVALUATORS.register("resolver", _make_resolver)
+EVALUATORS.register("uci", _make_uci)
