@@ -32,6 +32,16 @@ def test_pages_name_modules_files_and_pages_that_exist(page):
         assert (page.parent / path).exists(), path
 
 
+def test_every_page_is_in_a_table_of_contents():
+    listed = {_DOCS / "index.md"}
+    for page in _PAGES:
+        for block in re.findall(r"```{toctree}\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            entries = [line for line in block.splitlines() if line and not line.startswith(":")]
+            listed |= {(page.parent / f"{entry}.md").resolve() for entry in entries}
+    # Without this the site does not build; guides/index.md is the place for most.
+    assert sorted(set(_PAGES) - listed) == []
+
+
 def test_every_module_of_the_api_pages_exists():
     modules = [
         name

@@ -9,19 +9,22 @@ import re
 
 _SECTIONS = ("Args:", "Returns:", "Raises:", "Attributes:", "Yields:")
 _LITERAL = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+# Literals and *stressed* words.
+_KEPT = re.compile(r"(``[^`]+``|(?<![\w*])\*[A-Za-z][\w -]*\*(?![\w*]))")
 
 
 def _escaped(text):
     parts = []
-    for i, part in enumerate(re.split(r"(``[^`]+``)", _LITERAL.sub(r"``\1``", text))):
+    for i, part in enumerate(_KEPT.split(_LITERAL.sub(r"``\1``", text))):
         if i % 2:
             parts.append(part)
-        else:
-            part = part.replace("\\", "\\\\").replace("`", "\\`")
-            part = re.sub(r"([*|])", r"\\\1", part)
-            parts.append(re.sub(r"(?<=\w)_(?!\w)", r"\\_", part))
-    # A literal must not touch a letter after it.
-    return re.sub(r"(``[^`]+``)(?=\w)", r"\1\\ ", "".join(parts))
+            continue
+        if parts and part[:1].isalnum():
+            parts.append("\\ ")  # a literal must not touch a letter after it
+        part = part.replace("\\", "\\\\").replace("`", "\\`")
+        part = re.sub(r"([*|])", r"\\\1", part)
+        parts.append(re.sub(r"(?<=\w)_(?!\w)", r"\\_", part))
+    return "".join(parts)
 
 
 def _paragraphs(lines):

@@ -292,7 +292,15 @@ class Table:
             text = json.dumps(row, indent=1) + "\n"
         else:
             unfinished = row["return_0"] is None
-            played = {**row, "number": 0, "clock": self.config.clock}
+            # PGN calls a resignation a normal end, and knows no other word for leaving.
+            ends = {BY_RESIGNATION: records.BY_RULE, ABANDONED: records.BY_ERROR}
+            played = {
+                **row,
+                "number": 0,
+                "clock": self.config.clock,
+                "termination": ends.get(row["termination"], row["termination"]),
+                "reason": None if row["termination"] == records.BY_RULE else row["termination"],
+            }
             text = pgn_of({**played, "return_0": row["return_0"] or 0.0}, "klss_spiel play")
             text = text.replace("1/2-1/2", "*") if unfinished else text
         try:

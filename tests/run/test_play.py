@@ -114,11 +114,15 @@ def test_games_are_written_when_they_are_over(tmp_path):
         config = play.Config(SMALL_CHESS, (play.HUMAN, "random"))
         _, shown, _ = played(config, f"save {path}", "?", "resign")
         assert f"The game is in {path}." in shown
-    assert '[Result "0-1"]' in (tmp_path / "game.pgn").read_text("utf-8")
+    written = (tmp_path / "game.pgn").read_text("utf-8")
+    assert '[Result "0-1"]' in written
+    assert '[Termination "normal"]' in written
+    assert "{resignation}" in written
     assert json.loads((tmp_path / "game.json").read_text("utf-8"))["termination"] == "resignation"
     left = tmp_path / "left.pgn"
     played(play.Config(SMALL_CHESS, (play.HUMAN, "random"), save=str(left)), "quit")
     assert '[Result "*"]' in left.read_text("utf-8")
+    assert '[Termination "abandoned"]' in left.read_text("utf-8")
     _, shown, _ = played(play.Config("kuhn_poker", (play.HUMAN, "random")), "save a.pgn", "quit")
     assert "ends in .json, got 'a.pgn'" in shown
 
