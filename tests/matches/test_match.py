@@ -200,7 +200,7 @@ def test_seconds_of_the_match_come_before_the_clock():
 
 def test_a_search_whose_belief_is_full_plays_on():
     game = "python_kriegspiel(board=minimal4x3,horizon=8)"
-    match = Match(game, ("search(nodes=20,belief_limit=30)", "random"), games=2, seed=3)
+    match = Match(game, ("search(nodes=20,limit=30)", "random"), games=2, seed=3)
     rows = play_match(match).rows
     assert not any("belief_limit" in (row["reason"] or "") for row in rows)
 
