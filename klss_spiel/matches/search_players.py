@@ -81,7 +81,7 @@ def _searchable(seat: Seat, evaluator: Any, limit: int | None) -> SearchGame:
     game = search_game(seat.game, evaluator)
     if isinstance(game, OpenSpielSearchGame):
         return search_game(seat.game, evaluator, belief_limit(seat.game, limit), sample_belief=True)
-    return game if limit is None else search_game(seat.game, evaluator, limit)
+    return game  # packed positions are many at little cost
 
 
 def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:
