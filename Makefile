@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: demo play test test-slow test-wheel lint bench clean
+.PHONY: demo play test test-slow test-wheel lint bench docs clean
 
 $(VENV)/.installed: setup.py pyproject.toml
 	@echo "Setting up $(VENV) (some minutes the first time)"
@@ -41,5 +41,14 @@ lint: $(VENV)/.installed
 bench: $(VENV)/.installed
 	@$(BIN)/python -m klss_spiel.run.benchmark
 
+$(VENV)/.docs: $(VENV)/.installed
+	@$(BIN)/python -m pip install -qq --editable ".[docs]"
+	@touch $@
+
+# Runs the tutorials, too; what they print is kept in docs/_build until they change.
+docs: $(VENV)/.docs
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build *.egg-info docs/_build

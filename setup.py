@@ -41,6 +41,13 @@ setuptools.setup(
         "notebook": ["tqdm>=4.60", "ipywidgets>=8.0"],
         "train": ["optax>=0.2.4"],
         "plot": ["matplotlib>=3.8"],
+        "docs": [
+            "furo>=2024.8",
+            "ipykernel>=6.29",
+            "matplotlib>=3.8",
+            "myst-nb>=1.2",
+            "sphinx>=8.0",
+        ],
         "web": _WEB,
         # Tests in a real browser; they use the system's chromium.
         "web-test": [*_WEB, "playwright>=1.49"],

@@ -3,7 +3,7 @@
 A `SearchGame` works on batches of *positions*: arrays whose first axis counts
 positions and whose elements only the game itself understands (objects for
 OpenSpiel's states, words of packed boards for a compiled game). What a player knows
-is an identifier: two histories with the same `knowledge` of a player are in the
+is an identifier: two histories with the same `infoset_ids` of a player are in the
 same infoset of that player, at every node and not only where the player moves.
 
 A game that can be searched faster than through its states says so by a method
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray
 
 Positions = npt.NDArray[Any]
-Knowledge = npt.NDArray[np.uint64]
+InfosetIds = npt.NDArray[np.uint64]
 Players = npt.NDArray[np.int8]
 
 # Player 0's expected payoff at each position, between -1 and 1: [n] -> [n].
@@ -48,7 +48,7 @@ class Children:
       action: [c] OpenSpiel action, ascending within a position.
       chance: [c] probability of the edge if chance moved, else 1.
       player: [c] who moves at the child: 0, 1, CHANCE or TERMINAL.
-      knowledge: [2, c] what each player knows at the child.
+      infoset_ids: [2, c] what each player knows at the child.
       utility: [c] player 0's payoff between -1 and 1 at terminal children, else 0.
       position: [c] the positions themselves.
       forcing: [c] whether the move should be looked at before quiet ones.
@@ -58,7 +58,7 @@ class Children:
     action: IntArray
     chance: FloatArray
     player: Players
-    knowledge: Knowledge
+    infoset_ids: InfosetIds
     utility: FloatArray
     position: Positions
     forcing: BoolArray
@@ -71,12 +71,12 @@ class RootPositions:
     Attributes:
       position: [n].
       player: [n] who moves.
-      knowledge: [2, n] what each player knows.
+      infoset_ids: [2, n] what each player knows.
     """
 
     position: Positions
     player: Players
-    knowledge: Knowledge
+    infoset_ids: InfosetIds
 
 
 class Belief(Protocol):
@@ -121,20 +121,20 @@ class SearchGame(Protocol):
     def initial(self) -> RootPositions:
         """The start of the game, n = 1."""
 
-    def expand(self, positions: Positions, knowledge: Knowledge) -> Children:
+    def expand(self, positions: Positions, infoset_ids: InfosetIds) -> Children:
         """All children of positions ([n], not terminal) at which players know [2, n]."""
 
     def evaluate(self, positions: Positions) -> FloatArray:
         """[n] the evaluator's values; see `LeafEvaluator`."""
 
-    def infosets(self, player: int, information_state: str) -> Knowledge:
+    def infosets(self, player: int, information_state: str) -> InfosetIds:
         """Every identifier under which `expand` may have reported a decision infoset.
 
         At least one; the first serves for positions that a tree does not contain.
         """
 
-    def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
-        """[2, n] knowledge at positions of which the opponent of `player` knows all.
+    def informed(self, player: int, own: int, positions: Positions) -> InfosetIds:
+        """[2, n] identifiers at positions of which the opponent of `player` knows all.
 
         Args:
           player: knows only the infoset `own`.

@@ -59,7 +59,7 @@ def test_evaluators_compose_by_name(opposite):
     game = search_game(_DARK, "opposite(opposite(handmade))")
     mirrored = search_game(_DARK, "opposite(handmade)")
     start = game.initial()
-    children = game.expand(start.position, start.knowledge).position
+    children = game.expand(start.position, start.infoset_ids).position
     assert isinstance(game, DarkChess)
     np.testing.assert_array_equal(game.evaluate(children), -mirrored.evaluate(children))
     assert make_evaluator(_DARK, "opposite(handmade)").name == "opposite(handmade)"
@@ -68,7 +68,7 @@ def test_evaluators_compose_by_name(opposite):
 def test_handmade_is_the_packed_evaluation_and_the_default_where_nothing_can_be_captured():
     game = search_game("python_dark_chess(fen=4k3/8/8/8/8/8/4P3/4K3 b - - 0 1)")
     start = game.initial()
-    children = game.expand(start.position, start.knowledge).position
+    children = game.expand(start.position, start.infoset_ids).position
     expected = packed.evaluate(game.board, children[:, :4].copy(), 0)
     np.testing.assert_allclose(game.evaluate(children), expected)
     named = make_evaluator("python_dark_chess(fen=4k3/8/8/8/8/8/4P3/4K3 b - - 0 1)", "handmade")

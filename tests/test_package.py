@@ -11,7 +11,7 @@ import pytest
 _ROOT = pathlib.Path(__file__).parent.parent
 _PACKAGE = _ROOT / "klss_spiel"
 _LINKS = ("algorithms", "games", "run")
-_PARTS = (*_LINKS, "matches", "web")
+_PARTS = (*_LINKS, "matches", "plot", "web")
 _LONGEST_MODULE = 500
 
 # Which parts of the package each part may import. "root" is klss_spiel/__init__.py,
@@ -22,8 +22,9 @@ _MAY_IMPORT = {
     "games": {"games", "core"},
     "algorithms": {"algorithms", "core"},
     "matches": {"matches", "algorithms", "core", "games"},
+    "plot": {"plot", "matches", "algorithms", "core", "games"},
     "web": {"web", "matches", "algorithms", "core", "games", "root"},
-    "run": {"run", "web", "matches", "algorithms", "core", "games", "root"},
+    "run": {"run", "web", "plot", "matches", "algorithms", "core", "games", "root"},
 }
 # Core modules whose business is OpenSpiel; the others know only arrays.
 _CORE_WITH_PYSPIEL = {"openspiel", "testing"}

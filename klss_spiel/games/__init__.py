@@ -2,6 +2,6 @@
 
 from klss_spiel.games.chess import dark_chess as dark_chess
 from klss_spiel.games.chess import kriegspiel as kriegspiel
-from klss_spiel.games.mahjong import game as two_player_mahjong
+from klss_spiel.games.mahjong import game as mahjong_game  # noqa: F401
 from klss_spiel.games.signal import n_matching_pennies as n_matching_pennies
 from klss_spiel.games.signal import worked_examples as worked_examples

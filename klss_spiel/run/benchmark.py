@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast
 
 from absl import flags, logging
 
+from klss_spiel import plot as figures
 from klss_spiel.jobs import Job, compute_rows, key_of
 from klss_spiel.row_formats import columns_of
 from klss_spiel.run import job_flags, output
@@ -89,25 +90,36 @@ def fields(config: Config) -> list[str]:
     return columns_of(dict.fromkeys(load_suite(name).COLUMNS) for name in config.suites)
 
 
+def plot(rows: list[dict[str, Any]], path: str) -> None:
+    """Draws the ratios of times."""
+    figures.bars(rows, ("game", "task", "contender"), ("ratio",), "ratio", log=True, path=path)
+
+
 def define_flags() -> None:
     """Defines the flags of this binary."""
     output.define_flags()
     job_flags.define_flags(timed=True)
+    job_flags.define_plot_flag("how many times faster than the first contender rows are")
     flags.DEFINE_multi_enum(
         "suite", ["cfr"], SUITES, "What to measure; may be given several times."
     )
     flags.DEFINE_bool("quick", False, "Smaller games and fewer repetitions.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS
     config = Config(tuple(values.suite), values.quick)
+    job_flags.check_plot(values.plot)
     # Peers compute in double precision, and so do we unless a row says otherwise.
     with job_flags.computed_rows(
         make_jobs(config), setup=output.use_double_precision, fields=fields(config)
     ) as rows:
         output.emit(rows, values.json, output.format_table(rows, formats={"ratio": ".3g"}))
+        compared = [row for row in rows if row.get("ratio")]
+        if values.plot and compared:
+            plot(compared, values.plot)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import Any
 
 from absl import flags, logging
 
+from klss_spiel import plot as figures
 from klss_spiel.best_response import nash_conv
 from klss_spiel.jobs import Job, compute_rows, key_of
 from klss_spiel.openspiel import DEFAULT_MAX_NODES, load_game, tree_from_game, turn_based
@@ -114,28 +115,9 @@ def _tree_and_form(name: str, max_nodes: int) -> tuple[GameTree, SequenceForm]:
 
 def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     """Draws exploitability against iterations and seconds, one row of panels a game."""
-    from matplotlib import pyplot
-
-    games = list(dict.fromkeys(row["game"] for row in rows))
-    figure, panels = pyplot.subplots(
-        len(games), 2, figsize=(11, 4 * len(games)), squeeze=False, sharey="row"
+    figures.exploitability_curves(
+        rows, ("iterations", "seconds"), line="solver", floor=1e-16, path=path
     )
-    for game, pair in zip(games, panels, strict=True):
-        for panel, axis in zip(pair, ("iterations", "seconds"), strict=True):
-            for solver in dict.fromkeys(row["solver"] for row in rows):
-                curve = [row for row in rows if row["game"] == game and row["solver"] == solver]
-                panel.loglog(
-                    [row[axis] for row in curve],
-                    [max(row["exploitability"], 1e-16) for row in curve],
-                    label=solver,
-                    linestyle="-" if solver.startswith("klss_spiel") else "--",
-                )
-            panel.set(xlabel=axis, title=game)
-        pair[0].set_ylabel("exploitability")
-        pair[0].legend(fontsize="small")
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
 
 
 def define_flags() -> None:
@@ -148,9 +130,12 @@ def define_flags() -> None:
     flags.DEFINE_integer("iterations", 1000, "Iterations of every solver.", lower_bound=1)
     flags.DEFINE_integer("points", 10, "How many points a curve has.", lower_bound=1)
     flags.DEFINE_integer("max_nodes", DEFAULT_MAX_NODES, "Refuse larger games.", lower_bound=1)
-    flags.DEFINE_string("plot", None, "PNG file to draw the curves to (extra 'plot').")
+    flags.DEFINE_string(
+        "plot", None, "File (.svg, .pdf, .png) to draw the curves to; extra 'plot'."
+    )
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

@@ -92,6 +92,7 @@ def define_flags() -> None:
     flags.DEFINE_string("directory", "results", "Where demo.csv and demo.json are written.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

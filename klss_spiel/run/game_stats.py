@@ -23,6 +23,7 @@ import numpy as np
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
+from klss_spiel import plot as figures
 from klss_spiel.algorithms.ball_sizes import infoset_ball_sizes, node_ball_sizes
 from klss_spiel.algorithms.knowledge import ALL_NODES, DECISION_NODES, infoset_hypergraph
 from klss_spiel.arrays import BoolArray
@@ -177,10 +178,21 @@ def table(rows: list[dict[str, Any]], printed: tuple[PrintedRow, ...] = ()) -> s
     )
 
 
+def plot(rows: list[dict[str, Any]], path: str) -> None:
+    """Draws how many nodes each order of knowledge holds on average."""
+    flat = [
+        {"game": row["game"], **{f"order {k}": n for k, n in row["average_knowledge"].items()}}
+        for row in rows
+    ]
+    orders = [f"order {k}" for k in ORDERS]
+    figures.bars(flat, "game", orders, "nodes, on average", log=True, path=path)
+
+
 def define_flags() -> None:
     """Defines the flags of this binary."""
     output.define_flags()
     job_flags.define_flags()
+    job_flags.define_plot_flag("knowledge by order")
     flags.DEFINE_multi_string("game", [], "OpenSpiel game string; may be given several times.")
     flags.DEFINE_enum("preset", None, sorted(PRESETS), "A list of games known from a paper.")
     flags.DEFINE_integer(
@@ -188,6 +200,7 @@ def define_flags() -> None:
     )
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS
@@ -195,8 +208,11 @@ def main() -> None:
     games = tuple(dict.fromkeys([*(row.game for row in printed), *values.game]))
     if not games:
         raise ValueError("expected at least one --game=... or a --preset=..., got none")
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(Config(games, values.max_nodes))) as rows:
         output.emit(rows, values.json, table(rows, printed))
+        if values.plot:
+            plot(rows, values.plot)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from absl import flags, logging
 from klss_spiel import jobs as job_module
 from klss_spiel.executors import IN_PROCESS
 from klss_spiel.jobs import FinishedJob, Job
+from klss_spiel.plot import figures
 
 
 def define_flags(timed: bool = False) -> None:
@@ -48,6 +49,11 @@ def define_flags(timed: bool = False) -> None:
         "klss_spiel.run.merge joins their files.",
     )
     flags.DEFINE_bool("strict", False, "End at the first row that fails.")
+
+
+def define_plot_flag(what: str) -> None:
+    """Defines `--plot`, for a picture of `what`; `check_plot` checks it."""
+    flags.DEFINE_string("plot", None, f"File (.svg, .pdf, .png) for {what}; extra 'plot'.")
 
 
 @contextlib.contextmanager
@@ -121,10 +127,9 @@ def check_plot(path: str | None) -> None:
     """Raises ValueError if a figure cannot be drawn to a file, before hours are spent on it."""
     if path is None:
         return
-    if not path.endswith(".png"):
-        raise ValueError(f"expected a --plot file that ends in .png, got {path!r}")
+    figures.check_format(path)
     if importlib.util.find_spec("matplotlib") is None:
-        raise ValueError("--plot needs the extra 'plot': pip install klss_spiel[plot]")
+        raise ValueError(figures.MISSING)
     check_writable(path)
 
 

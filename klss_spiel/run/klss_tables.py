@@ -25,13 +25,14 @@ import dataclasses
 import functools
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
+from klss_spiel import plot as figures
 from klss_spiel.algorithms.subgame.recipes import parse_recipe
 from klss_spiel.algorithms.subgame.refine import Schedule, refine
 from klss_spiel.algorithms.subgame.solvers import LinearProgramming, Ties
@@ -254,6 +255,12 @@ def compute_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     return results
 
 
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draws exploitability before and after, beside the paper's."""
+    shown = ("blueprint", "after", "paper_after")
+    figures.bars(rows, ("row", "recipe"), shown, "exploitability of player 0", path=path)
+
+
 def define_flags() -> None:
     """Defines the binary's flags."""
     flags.DEFINE_enum("preset", "zs21_table1_small", sorted(PRESETS), "Which rows.")
@@ -275,8 +282,10 @@ def define_flags() -> None:
     )
     output.define_flags()
     job_flags.define_flags()
+    job_flags.define_plot_flag("exploitability before and after")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Parses flags, computes, prints."""
     values = flags.FLAGS
@@ -289,10 +298,13 @@ def main() -> None:
         schedule=Schedule(values.schedule),
     )
     hidden = ("game", "epsilon", "ties", "seed", "schedule")
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(config), fields=RESULTS) as rows:
         columns = [column for column in output.columns_of(rows) if column not in hidden]
         table = output.format_table(rows, columns, {"seconds": ".1f", "ratio": ".4g"})
         output.emit(rows, values.json, table)
+        if values.plot:
+            plot(rows, values.plot)
 
 
 if __name__ == "__main__":

@@ -207,6 +207,7 @@ def define_flags() -> None:
     flags.DEFINE_string("model", mahjong_players.ACH_MODEL, "Model of the ACH blueprint.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, plays, prints."""
     values = flags.FLAGS

@@ -23,6 +23,7 @@ from typing import Any
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
+from klss_spiel import plot as figures
 from klss_spiel.executors import IN_PROCESS
 from klss_spiel.matches import ratings
 from klss_spiel.matches.match import Match, Results, play_match, sprt_row
@@ -153,7 +154,7 @@ def define_flags() -> None:
     flags.DEFINE_string("openings", None, "File with a FEN or first moves in UCI on each line.")
     flags.DEFINE_bool("reports", False, "Keep players' reports in the file of games.")
     flags.DEFINE_string("pgn", None, "File that gets all games as PGN (chess games).")
-    flags.DEFINE_string("plot", None, "File for a picture of the ratings.")
+    flags.DEFINE_string("plot", None, "File (.svg, .pdf, .png) for a picture of the ratings.")
     flags.DEFINE_bool("json", False, "Print one JSON list instead of tables.")
     flags.DEFINE_bool("list_players", False, "Print the names of all players and stop.")
 
@@ -194,6 +195,7 @@ def config_from_flags() -> Config:
     return Config(match, values.executor, values.output, values.resume, values.strict, shard, sprt)
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, plays, prints."""
     values = flags.FLAGS
@@ -225,31 +227,13 @@ def main() -> None:
         if len(config.match.players) > 2:
             output.emit(rating_rows(results), as_json=False)
     if values.plot is not None:
-        _plot(results, values.plot)
+        figures.ratings(rating_rows(results), results.match.game, values.plot)
     if results.failed:
         print(
             f"{len(results.failed)} games were not played; the first: {results.failed[0]}",
             file=sys.stderr,
         )
         sys.exit(1)
-
-
-def _plot(results: Results, path: str) -> None:
-    """Ratings with bars."""
-    from matplotlib.figure import Figure
-
-    rows = rating_rows(results)[::-1]
-    figure = Figure(figsize=(7, 0.6 + 0.4 * len(rows)), layout="constrained")
-    axes = figure.add_subplot()
-    elo = [row["elo"] for row in rows]
-    low = [row["elo"] - row["elo_low"] for row in rows]
-    high = [row["elo_high"] - row["elo"] for row in rows]
-    axes.errorbar(elo, range(len(rows)), xerr=[low, high], fmt="o", capsize=3)
-    axes.set_yticks(range(len(rows)), [str(row["player"]) for row in rows])
-    axes.set_xlabel("Elo, mean of all players 0; bars are 95% intervals")
-    axes.set_title(results.match.game)
-    axes.grid(axis="x", alpha=0.3)
-    figure.savefig(path)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any
 
 from absl import logging
 
+from klss_spiel import plot as figures
 from klss_spiel.row_files import write_rows
 from klss_spiel.run import output
 
@@ -233,7 +234,7 @@ def write_curve(rows: Rows, path: str | None) -> list[str]:
     write_rows(file, averages)
     lines = [f"wrote {file}"]
     if check_can_draw():
-        _draw(averages, file.with_suffix(".png"))
+        _draw(rows, file.with_suffix(".png"))
         lines.append(f"wrote {file.with_suffix('.png')}")
     for row in iterations_needed(rows):
         steps = f"{row['iterations']} iterations" if row["iterations"] else "not reached"
@@ -251,26 +252,9 @@ def _label(row: Mapping[str, Any]) -> str:
     return text
 
 
-def _draw(averages: Rows, file: pathlib.Path) -> None:
-    # The object interface needs no display and leaves pyplot's global state alone.
-    figure_class = importlib.import_module("matplotlib.figure").Figure
-    games = list(dict.fromkeys(row["game"] for row in averages))
-    figure = figure_class(figsize=(6.0 * len(games), 4.5), layout="constrained")
-    for axes, game in zip(figure.subplots(1, len(games), squeeze=False)[0], games, strict=True):
-        of_game = [row for row in averages if row["game"] == game]
-        for label in dict.fromkeys(_label(row) for row in of_game):
-            points = [row for row in of_game if _label(row) == label]
-            steps = [row["iterations"] for row in points]
-            axes.plot(steps, [row["after"] for row in points], marker="o", label=label)
-            axes.fill_between(
-                steps,
-                [row["least"] for row in points],
-                [row["greatest"] for row in points],
-                alpha=0.15,
-            )
-        axes.axhline(of_game[0]["blueprint"], color="black", linestyle="--", label="blueprint")
-        axes.set(title=game, xlabel="iterations in each subgame", ylabel="exploitability (sum)")
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.legend(fontsize="small")
-    figure.savefig(file, dpi=150)
+def _draw(rows: Rows, file: pathlib.Path) -> None:
+    named = [{**row, "line": _label(row)} for row in rows]
+    blueprints = {str(row["game"]): float(row["blueprint"]) for row in means(rows)}
+    figures.exploitability_curves(
+        named, "iterations", "after", line="line", levels=blueprints, path=file
+    )

@@ -309,6 +309,7 @@ def define_flags() -> None:
     job_flags.define_flags()
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Parses flags, computes, prints."""
     values = flags.FLAGS

@@ -18,6 +18,7 @@ that imports them all.
 
 from __future__ import annotations
 
+import functools
 import json
 import logging as std_logging
 import math
@@ -83,6 +84,48 @@ def run_binary(
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     app.run(guarded_main)
+
+
+def callable_with_flags(
+    define: Callable[[], None],
+) -> Callable[[Callable[[], None]], Callable[..., None]]:
+    """Lets a binary's `main` be called with a list of flags, in a notebook for instance.
+
+        from klss_spiel.run import play
+        play.main(["--game=kuhn_poker", "--human=none"])
+
+    Errors are raised as they are, and flags are forgotten afterwards, so that binaries
+    whose flags have the same names can be called one after another.
+
+    Args:
+      define: defines the binary's flags.
+    """
+
+    def decorate(main: Callable[[], None]) -> Callable[..., None]:
+        @functools.wraps(main)
+        def callable_main(argv: Sequence[str] | None = None) -> None:
+            if argv is None:
+                main()
+                return
+            values = flags.FLAGS
+            known = set(values)
+            define()
+            was_parsed = values.is_parsed()
+            try:
+                left = values(["notebook", *argv])[1:]
+                if left:
+                    raise ValueError(f"expected flags only, got the arguments {left}")
+                compilation_cache.enable()
+                main()
+            finally:
+                for name in set(values) - known:
+                    delattr(values, name)
+                if not was_parsed:
+                    values.unparse_flags()
+
+        return callable_main
+
+    return decorate
 
 
 def use_double_precision() -> None:

@@ -45,6 +45,7 @@ class Config:
       steps: decisions per game and update.
       learning_rate: of Adam.
       entropy: weight of the entropy, or None for the loss's own.
+      probability_floor: see `losses.Loss`, or None for the loss's own.
       pairs: deals of the final measurement against each simple opponent.
       seed: of everything.
       model_of: file of a blueprint; a model of its moves is trained instead.
@@ -61,6 +62,7 @@ class Config:
     steps: int
     learning_rate: float
     entropy: float | None
+    probability_floor: float | None
     pairs: int
     seed: int
     model_of: str | None
@@ -96,6 +98,8 @@ def run(config: Config) -> list[dict[str, Any]]:
     loss = losses.LOSSES[config.loss]
     if config.entropy is not None:
         loss = dataclasses.replace(loss, entropy=config.entropy)
+    if config.probability_floor is not None:
+        loss = dataclasses.replace(loss, probability_floor=config.probability_floor)
     settings = training.Settings(
         loss=loss,
         clone_updates=config.clone_updates,
@@ -143,7 +147,9 @@ def run(config: Config) -> list[dict[str, Any]]:
         report = trainer.update()
         if time.monotonic() >= next_line:
             points = {
-                name: float(game.strength(blueprint().chooser(0), name, 250, 1).mean())
+                name: float(
+                    game.strength(blueprint().chooser(0, sampled=False), name, 250, 1).mean()
+                )
                 for name in game.opponents
             }
             rate = (trainer.updates - first) * settings.num_games * settings.steps
@@ -161,9 +167,12 @@ def run(config: Config) -> list[dict[str, Any]]:
     checkpoint.save(trainer.updates, trainer.state())
     spent = progress()
     rows = [
-        _strength_row(game, blueprint(), opponent, config, spent) for opponent in game.opponents
+        _strength_row(game, blueprint(), opponent, sampled, config, spent)
+        for opponent in game.opponents
+        for sampled in (True, False)
     ]
-    figures = [{name: row[name] for name in ("opponent", "points", "half_width")} for row in rows]
+    shown = ("opponent", "plays", "games", "points", "half_width")
+    figures = [{name: row[name] for name in shown} for row in rows]
     extra = {**spent, "strength": figures}
     save_blueprint(path, game, trainer.average, config.seed, extra, config.command)
     return rows
@@ -175,7 +184,9 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
     from klss_spiel.algorithms.blueprints.blueprint import load_blueprint
 
     blueprint = load_blueprint(str(config.model_of), game)
-    settings = opponent_model.Settings(num_games=config.num_games, seed=config.seed)
+    settings = opponent_model.Settings(
+        num_games=config.num_games, batch=32 * config.num_games, seed=config.seed
+    )
     trainer = opponent_model.ModelTrainer(game, blueprint, settings)
     start = time.monotonic()
     deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
@@ -200,9 +211,15 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
 
 
 def _strength_row(
-    game: Any, blueprint: Any, opponent: str, config: Config, spent: dict[str, Any]
+    game: Any,
+    blueprint: Any,
+    opponent: str,
+    sampled: bool,
+    config: Config,
+    spent: dict[str, Any],
 ) -> dict[str, Any]:
-    points = game.strength(blueprint.chooser(config.seed), opponent, config.pairs, config.seed + 1)
+    choose = blueprint.chooser(config.seed, sampled)
+    points = game.strength(choose, opponent, config.pairs, config.seed + 1)
     return {
         "game": config.game,
         "loss": config.loss,
@@ -211,6 +228,7 @@ def _strength_row(
         "decisions": spent["decisions"],
         "minutes": spent["minutes_of_last_run"],
         "opponent": opponent,
+        "plays": "sampled" if sampled else "most likely",
         "games": 2 * config.pairs,
         "points": float(points.mean()),
         "half_width": float(1.96 * points.std(ddof=1) / math.sqrt(len(points))),
@@ -230,11 +248,13 @@ def define_flags() -> None:
     flags.DEFINE_integer("steps", 16, "Decisions per game and update.")
     flags.DEFINE_float("learning_rate", 1e-3, "Of Adam.")
     flags.DEFINE_float("entropy", None, "Weight of the entropy; by default that of the loss.")
+    flags.DEFINE_float("probability_floor", None, "Least probability that ACH divides by.")
     flags.DEFINE_integer("pairs", 2000, "Deals of the final measurement, each played twice.")
     flags.DEFINE_integer("seed", 0, "Of everything.")
     flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags, runs, prints."""
     values = flags.FLAGS

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from absl import flags
 
+from klss_spiel import plot as figures
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.run import job_flags, output
 from klss_spiel.run.value_domains import DOMAINS, cut_domain
@@ -385,22 +386,9 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     """Draws exploitability against validation loss, as Figure 5.2 of the thesis."""
-    from matplotlib import pyplot
-
-    figure, panel = pyplot.subplots(figsize=(5, 4))
-    for kind in dict.fromkeys((row["domain"], row["recipe"]) for row in rows):
-        points = [row for row in rows if (row["domain"], row["recipe"]) == kind]
-        panel.loglog(
-            [float(row["validation_loss"]) for row in points],
-            [max(float(row["last_exploitability"]), 1e-7) for row in points],
-            "o",
-            label=" ".join(kind),
-        )
-    panel.set(xlabel="validation loss", ylabel="exploitability of the trunk")
-    panel.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    figures.scatter(
+        rows, "validation_loss", "last_exploitability", ("domain", "recipe"), 1e-7, path
+    )
 
 
 def define_flags() -> None:
@@ -413,12 +401,15 @@ def define_flags() -> None:
     flags.DEFINE_multi_string("domain", [], "Only rows of these domains.")
     flags.DEFINE_multi_enum("recipe", [], [RAW, OURS], "Only rows of these recipes.")
     flags.DEFINE_bool("summary", False, "Show best, median and worst instead of all rows.")
-    flags.DEFINE_string("plot", None, "PNG file for exploitability against validation loss.")
+    flags.DEFINE_string(
+        "plot", None, "File (.svg, .pdf, .png) for exploitability against validation loss."
+    )
     flags.DEFINE_string("weights_dir", None, "Folder to write networks to.")
     output.define_flags()
     job_flags.define_flags(timed=True)
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Parses flags, computes, prints."""
     values = flags.FLAGS
@@ -432,6 +423,7 @@ def main() -> None:
         epochs=values.epochs,
         weights_dir=values.weights_dir,
     )
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(config), setup=output.use_double_precision) as rows:
         if values.plot:
             plot(rows, values.plot)

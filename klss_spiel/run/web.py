@@ -10,6 +10,7 @@ machine can reach the page unless --host says otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import socket
 import sys
@@ -27,8 +28,12 @@ from klss_spiel.web.security import LOOPBACK, is_loopback
 def define_flags() -> None:
     """Defines the flags of this binary."""
     flags.DEFINE_integer("port", 8000, "Port to listen on; 0 for any free one.", 0, 65535)
-    flags.DEFINE_string("host", "127.0.0.1", "Interface to listen on. Others than this machine's "
-                        "own can be reached by everybody in the network.")
+    flags.DEFINE_string(
+        "host",
+        "127.0.0.1",
+        "Interface to listen on. Others than this machine's "
+        "own can be reached by everybody in the network.",
+    )
     flags.DEFINE_multi_string(
         "bot", [], "An opponent: a player's specification, or name=specification."
     )
@@ -72,6 +77,7 @@ def make_server() -> tuple[Any, socket.socket]:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((values.host, values.port))
+        listening.listen()  # who comes before the server has started waits
     except OSError as error:
         raise ValueError(f"cannot listen on {values.host}:{values.port}: {error}") from error
     return uvicorn.Server(config), listening
@@ -82,12 +88,17 @@ def _warm_up() -> None:
     from klss_spiel.matches.players import Seat, make_player
     from klss_spiel.openspiel import load_game
     from klss_spiel.veiled_state import veil
+    from klss_spiel.web.beliefs import beliefs_of
 
     game = load_game("python_dark_chess(board=microchess)")
-    bot = make_player("search(iterations=2)", Seat(game, 0))
-    bot.step(veil(game.new_initial_state(), 0))
+    for specification in ("search(iterations=2)", "pimc(worlds=2,depth=2)"):
+        bot = make_player(specification, Seat(game, 0))
+        action = bot.step(veil(game.new_initial_state(), 0))
+    for _ in beliefs_of({"game": str(game), "actions": [action]}, 1):
+        pass
 
 
+@output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
@@ -106,10 +117,8 @@ def main() -> None:
     threading.Thread(target=_warm_up, daemon=True).start()
     if values.open:
         threading.Timer(0.5, webbrowser.open, [address]).start()
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
     print(f"Stopped. Finished games are in {values.records}", flush=True)
 
 

@@ -272,7 +272,7 @@ class Catalogue:
         return Choice(offer, game, seats, strength, None if clock == "none" else clock, seed)
 
     def _bot(self, name: Any, offer: GameOffer) -> BotOffer:
-        bot = _among(self.bots, name, "bot")
+        bot: BotOffer = _among(self.bots, name, "bot")
         if not bot.plays(offer):
             raise RefusedError("unknown_bot", f"{bot.name} is not offered for {offer.title}")
         return bot

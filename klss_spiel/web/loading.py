@@ -187,9 +187,11 @@ def _movetext(text: str) -> list[str]:
 
 
 def _action_of(state: Any, word: str, is_uci: bool, legal: bool) -> int:
-    names = {} if state.is_terminal() else {
-        state.action_to_string(action): int(action) for action in state.legal_actions()
-    }
+    names = (
+        {}
+        if state.is_terminal()
+        else {state.action_to_string(action): int(action) for action in state.legal_actions()}
+    )
     if is_uci and word in names:
         return names[word]
     if not is_uci and names:

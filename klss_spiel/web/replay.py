@@ -11,8 +11,8 @@ from typing import Any
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.tree import CHANCE
 from klss_spiel.web import catalogue
-from klss_spiel.web.told import board_of, told_to
 from klss_spiel.web.text_views import text_view
+from klss_spiel.web.told import board_of, told_to
 
 _FAMILIES = {"python_dark_chess": catalogue.DARK, "python_kriegspiel": catalogue.KRIEGSPIEL}
 

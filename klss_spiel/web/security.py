@@ -26,7 +26,9 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 _log = logging.getLogger(__name__)
-_REFUSAL: Final = b'{"error":"forbidden","text":"expected a request to this server by its own name"}'
+_REFUSAL: Final = (
+    b'{"error":"forbidden","text":"expected a request to this server by its own name"}'
+)
 
 
 def is_loopback(host: str) -> bool:

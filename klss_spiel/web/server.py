@@ -99,9 +99,7 @@ class Server:
         return JSONResponse({"id": row["id"], **found})
 
     async def _beliefs(self, request: Request) -> Response:
-        player, step = (
-            _number(request.query_params.get(name, "0")) for name in ("player", "step")
-        )
+        player, step = (_number(request.query_params.get(name, "0")) for name in ("player", "step"))
         if player not in (0, 1):
             raise RefusedError("unknown_player", "expected player 0 or 1")
         found = self.explorer.answer(request.path_params["number"], player, step)
@@ -118,7 +116,10 @@ class Server:
         offered = {offer.game for offer in self.catalogue.games.values()}
         rows = await self.searches.run(lambda: load_text(text, offered))
         games = [
-            {"id": self.store.add_loaded(row), "players": [row.get("player_0"), row.get("player_1")]}
+            {
+                "id": self.store.add_loaded(row),
+                "players": [row.get("player_0"), row.get("player_1")],
+            }
             for row in rows
         ]
         return JSONResponse({"games": games}, status_code=201)

@@ -114,8 +114,8 @@ class Session:
         """What the human player is shown."""
         assert self.human is not None
         view = view_of(self._start, told_to(self._state, self.human))
-        if self.over:
-            view = {**view, "your_turn": False, "over": True, "moves": []}
+        if self.over or self._preparing:
+            view = {**view, "your_turn": False, "over": self.over, "moves": []}
         return {
             "type": "view",
             "game": self.choice.offer.title,
@@ -342,9 +342,7 @@ class Session:
 
     def _apply(self, action: int, report: Any) -> None:
         self._actions.append(action)
-        self._steps.append(
-            replay.apply_step(self._state, action, self.choice.offer.family, report)
-        )
+        self._steps.append(replay.apply_step(self._state, action, self.choice.offer.family, report))
 
     def _finish(self, ending: _Ending | None) -> None:
         """Keeps the game and tells everybody."""

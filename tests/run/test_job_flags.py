@@ -113,8 +113,8 @@ def test_bad_shards_and_figures_are_refused(monkeypatch):
     for text in ("2/2", "1", "a/b", "-1/2"):
         with pytest.raises(ValueError, match="expected --shard=i/n"):
             job_flags.parse_shard(text)
-    with pytest.raises(ValueError, match=r"ends in \.png"):
-        job_flags.check_plot("figure.pdf")
+    with pytest.raises(ValueError, match=r"ends in \.svg, \.pdf, \.png"):
+        job_flags.check_plot("figure.gif")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match="extra 'plot'"):
         job_flags.check_plot("figure.png")

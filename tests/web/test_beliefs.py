@@ -32,20 +32,20 @@ def _codes(fens):
     return np.array([list(boards.position_from_fen(fen).squares) for fen in sorted(fens)])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1, 4))
 @pytest.mark.parametrize(
-    "game_string",
-    ["python_dark_chess(board=microchess)", "python_kriegspiel(board=microchess)"],
+    ("game_string", "most"),
+    [("python_dark_chess(board=microchess)", 6), ("python_kriegspiel(board=minimal4x3)", 5)],
 )
-def test_beliefs_are_all_histories_that_fit(game_string, seed):
+def test_beliefs_are_all_histories_that_fit(game_string, most, seed):
     game = load_game(game_string)
-    actions = _random_actions(game, seed, 6)
+    actions = _random_actions(game, seed, most)
+    compared = 0
     for player in (0, 1):
         found = {belief.step: belief for belief in beliefs_of(_row(game_string, actions), player)}
         truth = HistoryBelief(game, player)
         state = game.new_initial_state()
         last = None
-        compared = 0
         for step in range(len(actions) + 1):
             if not state.is_terminal() and state.current_player() == player:
                 truth.advance(last, state.information_state_string(player))
@@ -63,7 +63,7 @@ def test_beliefs_are_all_histories_that_fit(game_string, seed):
                 if state.current_player() == player:
                     last = actions[step]
                 state.apply_action(actions[step])
-        assert compared >= 2
+    assert compared >= 2
 
 
 def _row(game_string, actions):
@@ -91,14 +91,14 @@ def _check_reveals(belief, states, player):
 
 
 def test_a_belief_past_its_limit_says_that_it_is_a_sample(monkeypatch):
-    monkeypatch.setattr(beliefs, "DARK_CHESS_LIMIT", 10)
+    monkeypatch.setattr(beliefs, "DARK_CHESS_LIMIT", 3)
     game = load_game("python_dark_chess")
     names = game.setup.table.names
-    actions = [names.index(move) for move in ("e2e4", "a7a6", "d2d4", "b7b6", "b1c3")]
+    actions = [names.index(move) for move in ("a2a3", "h7h6", "a3a4")]
     found = list(beliefs_of(_row("python_dark_chess", actions), 0))
     assert found[1].complete and found[1].size == 1
     assert not found[-1].complete
-    assert all(belief.size is None or belief.size <= 20 for belief in found)
+    assert all(belief.size is None or belief.size <= 3 for belief in found)
 
 
 def test_kriegspiel_gives_up_where_there_are_too_many_positions(monkeypatch):

@@ -6,6 +6,7 @@ every message is held against what the human's information state said at that mo
 
 import collections
 import hashlib
+import itertools
 import json
 import re
 
@@ -227,7 +228,7 @@ def test_a_bots_illegal_tries_send_nothing(server):
             bots = state.current_player() == 0
             state.apply_action(action)
             tries += bots and str(state) == before
-        for message, following in zip(heard, heard[1:], strict=False):
+        for message, following in itertools.pairwise(heard):
             # Between two own turns at most one message: that the opponent thinks.
             if not message["view"]["your_turn"] and not message["preparing"]:
                 assert following["view"]["your_turn"] or following["result"]

@@ -1,5 +1,6 @@
 """The server as clients meet it: choices, moves, errors, limits, other sites, the end."""
 
+import asyncio
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from klss_spiel.matches.players import register_player
 from klss_spiel.matches.sampling_players import Believer  # noqa: F401  (loads the players)
 from klss_spiel.veiled_state import VeiledState
 from klss_spiel.web.catalogue import DEFAULT_BOTS, BotOffer, Catalogue, RefusedError, bot_from_flag
+from klss_spiel.web.security import LOOPBACK, HostGuard
 from klss_spiel.web.sessions import Limits
 from tests.web.live_server import LiveServer, hear, play_to_end, say
 
@@ -289,6 +291,33 @@ def test_other_sites_cannot_use_the_server(server, headers, status):
         assert server.ask("POST", "/api/games", "{}", headers)[0] == 403
 
 
+@pytest.mark.parametrize(
+    ("host", "any_address", "welcome"),
+    [
+        ("localhost:8000", False, True),
+        ("[::1]:8000", False, True),
+        ("192.0.2.7:8000", False, False),
+        ("192.0.2.7:8000", True, True),
+        ("[2001:db8::7]:8000", True, True),
+        ("evil.example:8000", True, False),
+    ],
+)
+def test_a_server_for_others_answers_to_addresses_but_not_to_foreign_names(
+    host, any_address, welcome
+):
+    reached = []
+
+    async def app(scope, receive, send):
+        reached.append(scope["path"])
+
+    async def ignore(message=None):
+        return {"type": "http.request"}
+
+    scope = {"type": "http", "path": "/", "headers": [(b"host", host.encode())]}
+    asyncio.run(HostGuard(app, LOOPBACK, any_address)(scope, ignore, ignore))
+    assert bool(reached) == welcome
+
+
 def test_the_own_origin_is_welcome(server):
     assert server.ask("GET", "/", headers={"Origin": server.address})[0] == 200
     session = server.new_game(game="kuhn", bot="random")
@@ -298,7 +327,7 @@ def test_the_own_origin_is_welcome(server):
 
 def test_answers_forbid_foreign_and_inline_code(server):
     for path in ("/", "/api/catalogue", "/static/app.js", "/nowhere"):
-        _, headers, body = server.ask("GET", path)
+        _, headers, _ = server.ask("GET", path)
         policy = {name.lower(): value for name, value in headers.items()}
         assert policy["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in policy["content-security-policy"]
@@ -332,7 +361,7 @@ def test_no_path_names_a_file(server, path):
     [
         ([], "bad_message"),
         ({"game": "kuhn_poker", "bot": "random"}, "unknown_game"),
-        ({"game": "kuhn", "bot": "engine(command=\"touch /tmp/x\")"}, "unknown_bot"),
+        ({"game": "kuhn", "bot": 'engine(command="touch /tmp/x")'}, "unknown_bot"),
         ({"game": "kuhn", "bot": "listener"}, "unknown_bot"),
         ({"game": "kuhn", "bot": {"name": "random"}}, "unknown_bot"),
         ({"game": "kuhn", "bot": "random", "clock": "99999+9"}, "unknown_clock"),

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray
-from klss_spiel.search_game import Knowledge
+from klss_spiel.search_game import InfosetIds
 
 FIRST_CAPACITY = 64
 
@@ -34,7 +34,7 @@ class NodeArrays(NamedTuple):
       num_children: [N] number of children; 0 at leaves.
       infoset: [N] the mover's decision infoset at expanded nodes, else NO_INFOSET.
       sequence: [N, 2] last own sequence of each player.
-      knowledge: [N, 2] what each player knows.
+      infoset_ids: [N, 2] what each player knows.
       value: [N] player 0's payoff at leaves; 0 at expanded nodes, so that sums over
         the children of a node count leaves only.
       evaluation: [N] the value the node had as a leaf.
@@ -51,7 +51,7 @@ class NodeArrays(NamedTuple):
     num_children: npt.NDArray[np.int16]
     infoset: IntArray
     sequence: IntArray
-    knowledge: Knowledge
+    infoset_ids: InfosetIds
     value: FloatArray
     evaluation: npt.NDArray[np.float32]
     forcing: BoolArray
@@ -86,7 +86,7 @@ class InfosetArrays(NamedTuple):
       parent_sequence: [I] the sequence it follows.
       first_sequence: [I] its sequences are first_sequence + [0, num_actions).
       num_actions: [I] number of actions.
-      knowledge: [I] its identifier.
+      infoset_ids: [I] its identifier.
       reach: [I] probability that chance and the opponent play here, last iteration.
       visits: [I] how often expansion came by, N(I).
       visited: [I] whether the current iteration of CFR reached it.
@@ -96,7 +96,7 @@ class InfosetArrays(NamedTuple):
     parent_sequence: IntArray
     first_sequence: IntArray
     num_actions: IntArray
-    knowledge: Knowledge
+    infoset_ids: InfosetIds
     reach: FloatArray
     visits: FloatArray
     visited: BoolArray
@@ -165,7 +165,7 @@ NODE_TYPES: dict[str, Any] = {
     "num_children": np.int16,
     "infoset": np.int32,
     "sequence": (np.int32, 2),
-    "knowledge": (np.uint64, 2),
+    "infoset_ids": (np.uint64, 2),
     "evaluation": np.float32,
     "forcing": np.bool_,
     "node": np.int32,
@@ -175,7 +175,7 @@ INFOSET_TYPES: dict[str, Any] = {
     "parent_sequence": np.int32,
     "first_sequence": np.int32,
     "num_actions": np.int32,
-    "knowledge": np.uint64,
+    "infoset_ids": np.uint64,
     "visited": np.bool_,
     "frozen": np.bool_,
 }

@@ -36,7 +36,7 @@ from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.settings import AlternateValue, CarryOver, SearchSettings
 from klss_spiel.algorithms.search.tree import SearchTree
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
-from klss_spiel.search_game import Belief, Knowledge, Positions, RootPositions, SearchGame
+from klss_spiel.search_game import Belief, InfosetIds, Positions, RootPositions, SearchGame
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 
@@ -72,13 +72,13 @@ def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
     """[N] the order-k knowledge set of the marked nodes ([N]), without node 0 .. m."""
     real = np.ones(tree.num_nodes, dtype=np.bool_)
     real[: 1 + tree.num_roots] = False
-    knowledge = tree.nodes.knowledge[: tree.num_nodes]
+    infoset_ids = tree.nodes.infoset_ids[: tree.num_nodes]
     inside: BoolArray = own & real
     distance = 1
     while distance < order:
         grown = inside.copy()
         for p in PLAYERS:
-            grown |= np.isin(knowledge[:, p], np.unique(knowledge[inside, p])) & real
+            grown |= np.isin(infoset_ids[:, p], np.unique(infoset_ids[inside, p])) & real
         if np.array_equal(grown, inside):
             break
         inside = grown
@@ -86,10 +86,10 @@ def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
     return inside
 
 
-def own_nodes(tree: SearchTree, identifiers: Knowledge) -> BoolArray:
+def own_nodes(tree: SearchTree, identifiers: InfosetIds) -> BoolArray:
     """[N] the nodes of the searching player's infoset with one of the identifiers."""
     nodes, count = tree.nodes, tree.num_nodes
-    own = np.isin(nodes.knowledge[:count, tree.player], identifiers)
+    own = np.isin(nodes.infoset_ids[:count, tree.player], identifiers)
     own &= nodes.player[:count] == tree.player
     own[: 1 + tree.num_roots] = False
     return own
@@ -135,7 +135,7 @@ def kept_roots(search: Search, own: BoolArray, carry_over: CarryOver) -> KeptRoo
         weight = np.where(holds_own, nodes.weight[chosen], 0.0)
     used = weight > 0.0
     chosen, weight = chosen[used], weight[used]
-    _, group = np.unique(nodes.knowledge[chosen, opponent], return_inverse=True)
+    _, group = np.unique(nodes.infoset_ids[chosen, opponent], return_inverse=True)
     by_group = np.argsort(group, kind="stable")
     chosen, weight, group = chosen[by_group], weight[by_group], group[by_group]
     m = int(group.max()) + 1
@@ -176,21 +176,21 @@ def _without_late_roots(tree: SearchTree, top: LongArray) -> LongArray:
     """
     nodes, opponent = tree.nodes, tree.opponent
     roots = np.flatnonzero(top == np.arange(tree.num_nodes))
-    at_roots = set(nodes.knowledge[roots, opponent].tolist())
+    at_roots = set(nodes.infoset_ids[roots, opponent].tolist())
     late = set()
-    _, first = np.unique(nodes.knowledge[roots, opponent], return_index=True)
+    _, first = np.unique(nodes.infoset_ids[roots, opponent], return_index=True)
     for root in roots[first].tolist():
-        here = int(nodes.knowledge[root, opponent])
+        here = int(nodes.infoset_ids[root, opponent])
         above = int(nodes.parent[root])
         while above > tree.num_roots:
-            passed = int(nodes.knowledge[above, opponent])
+            passed = int(nodes.infoset_ids[above, opponent])
             if passed != here and passed in at_roots:
                 late.add(here)
                 break
             above = int(nodes.parent[above])
     if not late:
         return top
-    gone = np.isin(nodes.knowledge[roots, opponent], np.array(sorted(late), dtype=np.uint64))
+    gone = np.isin(nodes.infoset_ids[roots, opponent], np.array(sorted(late), dtype=np.uint64))
     return np.where(np.isin(top, roots[gone]), -1, top)
 
 
@@ -294,7 +294,7 @@ def next_search(
             limit = expected_value_at(old, own)
         if np.any(own):
             kept = kept_roots(old, own, settings.carry_over)
-            own_id = int(old.tree.nodes.knowledge[np.flatnonzero(own)[0], player])
+            own_id = int(old.tree.nodes.infoset_ids[np.flatnonzero(own)[0], player])
             present = old.tree.positions[np.flatnonzero(own)]
     rng = np.random.default_rng([seed, len(present)])
     sampled = _sample(game, belief.positions, present, settings.min_infoset_size, rng)
@@ -306,7 +306,7 @@ def next_search(
     informed = RootPositions(
         position=sampled,
         player=np.full(len(sampled), player, dtype=np.int8),
-        knowledge=game.informed(player, own_id, sampled),
+        infoset_ids=game.informed(player, own_id, sampled),
     )
     sign = 1.0 if player == 0 else -1.0
     alternate = np.minimum(sign * evaluation, limit)
@@ -357,7 +357,7 @@ def _join(tree: SearchTree, kept: KeptRoots, informed: RootPositions) -> RootPos
     return RootPositions(
         position=np.concatenate([tree.positions[kept.node], informed.position]),
         player=np.concatenate([nodes.player[kept.node], informed.player]),
-        knowledge=np.concatenate([nodes.knowledge[kept.node].T, informed.knowledge], axis=1),
+        infoset_ids=np.concatenate([nodes.infoset_ids[kept.node].T, informed.infoset_ids], axis=1),
     )
 
 

@@ -129,7 +129,7 @@ def reward_information(tree: SearchTree, own_id: int, weight: float) -> None:
     )
     first = int(tree.infosets[player].first_sequence[infoset])
     for a in range(int(tree.infosets[player].num_actions[infoset])):
-        told = nodes.knowledge[families.first_child[own] + a, player]
+        told = nodes.infoset_ids[families.first_child[own] + a, player]
         share = np.unique(told, return_counts=True)[1] / len(told)
         entropy = -float(share @ np.log2(share))
         tree.sequences[player].bonus[first + a] = -weight * 2.0**-entropy

@@ -66,7 +66,7 @@ def graft(
     product = carry_over_kernels.products_below(before.parent, top, factor, source.num_nodes)
     nodes.weight[lower] = before.weight[old_lower] * scale[lower_root] * product[old_lower]
     nodes.depth[lower] = before.depth[old_lower] - before.depth[roots][lower_root]
-    for name in ("action", "player", "knowledge"):
+    for name in ("action", "player", "infoset_ids"):
         getattr(nodes, name)[lower] = getattr(before, name)[old_lower]
     nodes.chance[lower] = before.chance[old_lower] * factor[old_lower]
     nodes.player[new[is_past[rows]]] = CHANCE
@@ -123,7 +123,7 @@ def _past_strategies(
     for infoset in np.flatnonzero(past).tolist():
         first = int(infosets.first_sequence[infoset])
         own = behavior[first : first + int(infosets.num_actions[infoset])]
-        strategies[int(infosets.knowledge[infoset])] = own.copy()
+        strategies[int(infosets.infoset_ids[infoset])] = own.copy()
     return strategies
 
 
@@ -178,7 +178,7 @@ def _copy_infosets_of(
     infosets.parent_sequence[new] = np.where(parent == EMPTY_SEQUENCE, top, parent)
     infosets.first_sequence[new] = first + offset
     infosets.num_actions[new] = count
-    infosets.knowledge[new] = source.infosets[p].knowledge[chosen]
+    infosets.infoset_ids[new] = source.infosets[p].infoset_ids[chosen]
     infosets.reach[new] = 0.0
     infosets.visits[new] = source.infosets[p].visits[chosen]
     infosets.visited[new] = False
@@ -188,8 +188,8 @@ def _copy_infosets_of(
         column[own] = getattr(source.sequences[p], name)[old_sequences] if kept else 0
     sequences.infoset[own] = numbers.infoset[source.sequences[p].infoset[old_sequences]]
     sequences.strategy[own] = behavior[old_sequences]
-    known = infosets.knowledge[new].tolist()
-    tree.infoset_of_knowledge[p].update(zip(known, range(start, new.stop), strict=True))
+    known = infosets.infoset_ids[new].tolist()
+    tree.infoset_of_id[p].update(zip(known, range(start, new.stop), strict=True))
     return numbers
 
 
@@ -229,7 +229,7 @@ def freeze(tree: SearchTree, own_id: int) -> None:
         free[i] = i == own or follows
     infosets.frozen[: len(free)] = ~free
     nodes, count = tree.nodes, tree.num_nodes
-    at_own = nodes.knowledge[:count, player] == np.uint64(own_id)
+    at_own = nodes.infoset_ids[:count, player] == np.uint64(own_id)
     at_own &= nodes.player[:count] == player
     top = carry_over_kernels.topmost(nodes.parent, at_own, count)
     closed = (top < 0) & (nodes.first_child[:count] == UNEXPANDED)

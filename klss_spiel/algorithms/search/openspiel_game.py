@@ -26,7 +26,7 @@ from klss_spiel.openspiel import check_supported, load_game, turn_based
 from klss_spiel.search_game import (
     Belief,
     Children,
-    Knowledge,
+    InfosetIds,
     LeafEvaluator,
     Positions,
     RootPositions,
@@ -83,7 +83,7 @@ def search_game(
 class OpenSpielSearchGame:
     """Any OpenSpiel game of two players, through its state interface.
 
-    Knowledge is a 64-bit hash of what a player knew before, the own action if one was
+    An identifier is a 64-bit hash of what a player knew before, the own action if one was
     taken, whether it is the player's turn, and the information state string; so it
     does not depend on what was looked at earlier. A player who neither moved nor moves
     and is told nothing new stays in the infoset. Mutable: the table of what was seen
@@ -126,17 +126,17 @@ class OpenSpielSearchGame:
         """The start of the game."""
         state = self.game.new_initial_state()
         player = int(state.current_player())
-        knowledge = [
+        infoset_ids = [
             [self._identify(p, None, NO_ACTION, player == p, state.information_state_string(p))]
             for p in PLAYERS
         ]
         return RootPositions(
             position=_array_of([state]),
             player=np.array([player], dtype=np.int8),
-            knowledge=np.array(knowledge, dtype=np.uint64),
+            infoset_ids=np.array(infoset_ids, dtype=np.uint64),
         )
 
-    def expand(self, positions: Positions, knowledge: Knowledge) -> Children:
+    def expand(self, positions: Positions, infoset_ids: InfosetIds) -> Children:
         """All children of the given states."""
         count, action, chance, player, utility = [], [], [], [], []
         known: tuple[list[int], list[int]] = ([], [])
@@ -148,7 +148,7 @@ class OpenSpielSearchGame:
             else:
                 outcomes = [(a, 1.0) for a in state.legal_actions()]
             count.append(len(outcomes))
-            before = (int(knowledge[0, i]), int(knowledge[1, i]))
+            before = (int(infoset_ids[0, i]), int(infoset_ids[1, i]))
             for a, q in outcomes:
                 child = state.child(a)
                 to_move = int(child.current_player())
@@ -168,7 +168,7 @@ class OpenSpielSearchGame:
             action=np.array(action, dtype=np.int32),
             chance=np.array(chance),
             player=np.array(player, dtype=np.int8),
-            knowledge=np.array(known, dtype=np.uint64),
+            infoset_ids=np.array(known, dtype=np.uint64),
             utility=np.array(utility),
             position=_array_of(states),
             forcing=np.zeros(len(states), dtype=np.bool_),
@@ -178,15 +178,15 @@ class OpenSpielSearchGame:
         """[n] the evaluator's values."""
         return self._evaluator(positions)
 
-    def infosets(self, player: int, information_state: str) -> Knowledge:
+    def infosets(self, player: int, information_state: str) -> InfosetIds:
         """Identifiers of the decision infosets with this information state string."""
         # The one that does not depend on what was looked at before comes first.
         own = self._identify(player, None, NO_ACTION, True, information_state)
         others = self._decisions[player][information_state] - {own}
         return np.array([own, *sorted(others)], dtype=np.uint64)
 
-    def informed(self, player: int, own: int, positions: Positions) -> Knowledge:
-        """[2, n] knowledge at states of which the opponent knows the whole history."""
+    def informed(self, player: int, own: int, positions: Positions) -> InfosetIds:
+        """[2, n] identifiers at states of which the opponent knows the whole history."""
         opponent = 1 - player
         known = np.empty((2, len(positions)), dtype=np.uint64)
         known[player] = own

@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import functools
 import hashlib
+import html
 import json
 import time
 from collections.abc import Sequence
@@ -87,6 +88,14 @@ class SearchReport:
         """The report as a JSON object."""
         return json.dumps(dataclasses.asdict(self))
 
+    def _repr_html_(self) -> str:
+        """All fields as a table, for notebooks."""
+        cells = "".join(
+            f"<tr><th>{name.replace('_', ' ')}</th><td>{html.escape(_html_text(value))}</td></tr>"
+            for name, value in dataclasses.asdict(self).items()
+        )
+        return f"<p>SearchReport: {html.escape(str(self))}</p><table>{cells}</table>"
+
     def __str__(self) -> str:
         if self.forced:
             return "one legal action"
@@ -98,6 +107,12 @@ class SearchReport:
             f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s{compiled}"
         )
         return f"{text}; {'; '.join(self.degraded)}" if self.degraded else text
+
+
+def _html_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return "; ".join(map(str, value)) or "nothing"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -268,7 +283,7 @@ class SearchPlayer:
         old = self._search
         if old is None:
             start = game.initial()
-            own_id = start.knowledge[self.player, 0]
+            own_id = start.infoset_ids[self.player, 0]
             if start.player[0] == self.player and np.isin(
                 own_id, game.infosets(self.player, information_state)
             ):

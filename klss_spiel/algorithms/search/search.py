@@ -39,7 +39,7 @@ from klss_spiel.algorithms.search.settings import EquilibriumMethod, Iterate, Se
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
 from klss_spiel.arrays import FloatArray
 from klss_spiel.budget import Budget, Clock
-from klss_spiel.search_game import Children, Knowledge, Positions, SearchGame
+from klss_spiel.search_game import Children, InfosetIds, Positions, SearchGame
 from klss_spiel.tree import PLAYERS, TERMINAL
 
 # Iterations on a tree that does not grow are done in batches of at most this many, and
@@ -170,13 +170,13 @@ class Search:
             tree, self._expansion, attempts, self.settings.exploration
         )
         try:
-            positions, knowledge = tree.positions[leaves], tree.nodes.knowledge[leaves].T
+            positions, infoset_ids = tree.positions[leaves], tree.nodes.infoset_ids[leaves].T
             if self._worker is not None:
-                expanding = self._worker.submit(self.children_of, positions, knowledge)
+                expanding = self._worker.submit(self.children_of, positions, infoset_ids)
                 self.iterate()
                 children, values = expanding.result()
             else:
-                children, values = self.children_of(positions, knowledge)
+                children, values = self.children_of(positions, infoset_ids)
             before = tree.num_nodes
             self._node_values = None
             if len(leaves):
@@ -238,10 +238,10 @@ class Search:
         return expanded > 0
 
     def children_of(
-        self, positions: Positions, knowledge: Knowledge
+        self, positions: Positions, infoset_ids: InfosetIds
     ) -> tuple[Children, FloatArray]:
         """The children of some leaves and their values; does not touch the tree."""
-        children = self.game.expand(positions, knowledge)
+        children = self.game.expand(positions, infoset_ids)
         return children, self.evaluator.child_values(children)
 
     def behavior(self, player: int) -> FloatArray:

@@ -71,7 +71,7 @@ class SearchTree:
       positions: [N] the game's own positions; undefined above the roots.
       num_roots: m, the number of the opponent's root infosets.
       num_leaves: nodes that may still be expanded.
-      infoset_of_knowledge: for each player, the decision infoset of an identifier.
+      infoset_of_id: for each player, the decision infoset of an identifier.
       past_strategies: by identifier, probabilities of the searching player's actions at
         infosets he has left behind; nodes there are expanded as chance's.
       num_infosets: for each player, the rows in use.
@@ -99,7 +99,7 @@ class SearchTree:
         self.positions: Positions = np.empty(
             (FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
         )
-        self.infoset_of_knowledge: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self.infoset_of_id: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self.past_strategies: dict[int, FloatArray] = {}
         for p in PLAYERS:
             self._add_sequences(p, NO_INFOSET, np.array([NO_ACTION], dtype=np.int32))
@@ -122,9 +122,9 @@ class SearchTree:
         )
         return first, second
 
-    def infoset_of(self, player: int, knowledge: int) -> int:
+    def infoset_of(self, player: int, infoset_id: int) -> int:
         """The decision infoset with that identifier; NO_INFOSET if none is expanded."""
-        return self.infoset_of_knowledge[player].get(int(knowledge), NO_INFOSET)
+        return self.infoset_of_id[player].get(int(infoset_id), NO_INFOSET)
 
     def memory(self) -> int:
         """Bytes in use per row times rows, without the positions of object games."""
@@ -167,7 +167,7 @@ class SearchTree:
             weight=1.0,
         )
         root_infoset = self._add_infoset(
-            opponent, EMPTY_SEQUENCE, np.arange(m, dtype=np.int32), knowledge=None
+            opponent, EMPTY_SEQUENCE, np.arange(m, dtype=np.int32), infoset_id=None
         )
         self.infosets[opponent].frozen[root_infoset] = True
         first = int(self.infosets[opponent].first_sequence[root_infoset])
@@ -187,7 +187,7 @@ class SearchTree:
                 depth=0,
                 chance=probability,
                 weight=probability,
-                knowledge=roots.knowledge[:, rows].T,
+                infoset_ids=roots.infoset_ids[:, rows].T,
             )
             self.nodes.sequence[added, opponent] = first + j
             self.positions[added] = roots.position[rows]
@@ -221,7 +221,7 @@ class SearchTree:
             depth=self.nodes.depth[parent] + 1,
             chance=chance,
             weight=self.nodes.weight[parent] * chance,
-            knowledge=children.knowledge.T,
+            infoset_ids=children.infoset_ids.T,
         )
         nodes = self.nodes
         nodes.sequence[added] = nodes.sequence[parent]
@@ -273,7 +273,7 @@ class SearchTree:
         first = 0
         for leaf, count in zip(leaves.tolist(), children.count.tolist(), strict=True):
             if self.nodes.player[leaf] == self.player:
-                played = self.past_strategies.get(int(self.nodes.knowledge[leaf, self.player]))
+                played = self.past_strategies.get(int(self.nodes.infoset_ids[leaf, self.player]))
                 if played is not None:
                     chance[first : first + count] = played
                     self.nodes.player[leaf] = CHANCE
@@ -282,11 +282,11 @@ class SearchTree:
 
     def _infoset_at(self, player: int, node: int, actions: IntArray) -> int:
         """The mover's infoset at a node about to be expanded, created if need be."""
-        knowledge = int(self.nodes.knowledge[node, player])
+        infoset_id = int(self.nodes.infoset_ids[node, player])
         parent_sequence = int(self.nodes.sequence[node, player])
-        infoset = self.infoset_of(player, knowledge)
+        infoset = self.infoset_of(player, infoset_id)
         if infoset == NO_INFOSET:
-            return self._add_infoset(player, parent_sequence, actions, knowledge)
+            return self._add_infoset(player, parent_sequence, actions, infoset_id)
         infosets = self.infosets[player]
         if infosets.parent_sequence[infoset] != parent_sequence:
             raise ValueError(
@@ -304,7 +304,7 @@ class SearchTree:
         return infoset
 
     def _add_infoset(
-        self, player: int, parent_sequence: int, actions: IntArray, knowledge: int | None
+        self, player: int, parent_sequence: int, actions: IntArray, infoset_id: int | None
     ) -> int:
         infoset = self.num_infosets[player]
         self.infosets[player] = infosets = grown(self.infosets[player], infoset + 1)
@@ -316,11 +316,11 @@ class SearchTree:
         infosets.visits[infoset] = 0.0
         infosets.visited[infoset] = False
         infosets.frozen[infoset] = False
-        if knowledge is None:
+        if infoset_id is None:
             self._start_strategy(player, infoset, np.zeros(len(actions)))
         else:
-            infosets.knowledge[infoset] = knowledge
-            self.infoset_of_knowledge[player][knowledge] = infoset
+            infosets.infoset_ids[infoset] = infoset_id
+            self.infoset_of_id[player][infoset_id] = infoset
         return infoset
 
     def _add_sequences(self, player: int, infoset: int, actions: IntArray) -> int:

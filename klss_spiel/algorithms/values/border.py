@@ -3,8 +3,8 @@
 The *trunk* is a set of nodes that contains the parent of each of its nodes; the
 *border* consists of the first nodes outside it that are not terminal (terminal nodes
 right below the trunk belong to the trunk's payoffs). What lies at and below the
-border splits into *bottoms*, one for each public state of the border (Kovarik, Seitz
-and Lisy, "Value Functions for Depth-Limited Solving", definitions 2 and 3; Burch,
+border splits into *bottoms*, one for each public state of the border (Kovarik and Lisy,
+"Value Functions for Depth-Limited Solving", definitions 2 and 3; Burch,
 Johanson and Bowling 2014 call them subgames).
 
 Letters for shapes, besides those of `klss_spiel.tree`:

@@ -41,6 +41,8 @@ from klss_spiel.tree import PLAYERS
 
 Pair = tuple[FloatArray, FloatArray]
 
+_ADAM = optax.scale_by_adam()
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainingConfig:
@@ -216,14 +218,18 @@ def _fit(
     batch = min(config.batch, situations - kept)
     steps = (situations - kept) // batch
     objective = _objective(config, data)
-    schedule = _Schedule(config.learning_rate, steps * config.epochs)
+    # The learning rate falls to zero along a cosine.
+    turns = np.linspace(0.0, np.pi, steps * config.epochs, endpoint=False, dtype=np.float32)
+    rates = (0.5 * config.learning_rate * (1.0 + np.cos(turns))).reshape(config.epochs, steps)
     parameters = jax.tree_util.tree_map(jnp.asarray, parameters)
-    state = schedule.optimizer().init(parameters)
+    state = _ADAM.init(parameters)
     public = jnp.asarray(features, jnp.float32)
     progress = Progress("epochs", config.epochs)
     for epoch in range(1, config.epochs + 1):
         batches = rng.permutation(order[kept:])[: steps * batch].reshape(steps, batch)
-        parameters, state = _epoch(parameters, state, public, data, batches, objective, schedule)
+        parameters, state = _epoch(
+            parameters, state, public, data, batches, rates[epoch - 1], objective
+        )
         progress.update(epoch)
     validation = order[:kept] if kept else order
     loss = _validate(parameters, public, data, validation, objective)
@@ -258,17 +264,6 @@ class _Objective:
     counterfactual: bool
     reach_weighted: bool
     scale: float
-
-
-@dataclasses.dataclass(frozen=True)
-class _Schedule:
-    """Adam with a learning rate that falls to zero along a cosine."""
-
-    learning_rate: float
-    steps: int
-
-    def optimizer(self) -> optax.GradientTransformation:
-        return optax.adam(optax.cosine_decay_schedule(self.learning_rate, self.steps))
 
 
 def _situations(border: Border, questions: Sequence[Pair], answers: Sequence[Pair]) -> _Situations:
@@ -335,25 +330,26 @@ def _validate(
     return _validate_loss(parameters, public, part, objective=objective)
 
 
-@functools.partial(jax.jit, static_argnames=("objective", "schedule"))
+@functools.partial(jax.jit, static_argnames=("objective",))
 def _epoch(
     parameters: Parameters,
     state: Any,
     public: Any,
     data: _Situations,
     batches: Any,
+    rates: Any,
     objective: _Objective,
-    schedule: _Schedule,
 ) -> tuple[Parameters, Any]:
-    """One step for each batch of situations ([steps, batch])."""
-    optimizer = schedule.optimizer()
+    """One step for each batch of situations ([steps, batch]), with its learning rate."""
 
-    def step(carry: tuple[Parameters, Any], chosen: Any) -> tuple[tuple[Parameters, Any], None]:
+    def step(carry: tuple[Parameters, Any], inputs: Any) -> tuple[tuple[Parameters, Any], None]:
         parameters, state = carry
+        chosen, rate = inputs
         part = jax.tree_util.tree_map(lambda array: array[chosen], data)
         gradient = jax.grad(_loss)(parameters, public, part, objective)
-        updates, state = optimizer.update(gradient, state)
+        updates, state = _ADAM.update(gradient, state)
+        updates = jax.tree_util.tree_map(lambda update: -rate * update, updates)
         return (optax.apply_updates(parameters, updates), state), None
 
-    (parameters, state), _ = jax.lax.scan(step, (parameters, state), batches)
+    (parameters, state), _ = jax.lax.scan(step, (parameters, state), (batches, rates))
     return parameters, state

@@ -15,10 +15,9 @@ What each player is told is kept as a tuple of events; see `knowledge`.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from klss_spiel.games.mahjong import actions, knowledge, scoring, shapes, tiles
 from klss_spiel.games.mahjong.melds import Meld, MeldKind
@@ -42,8 +41,7 @@ class Phase(enum.IntEnum):
 CHANCE_PHASES: Final = (Phase.DEAL, Phase.DRAW)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """What belongs to one player.
 
     Attributes:
@@ -71,8 +69,7 @@ class Side:
     start: tiles.Counts = _NO_TILES
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A moment of the game.
 
     Attributes:
@@ -135,18 +132,17 @@ def tiles_to_deal(position: Position) -> int:
 def deal_hand(position: Position, counts: Sequence[int]) -> Position:
     """Gives `player` several tiles at once, flowers among them ([17])."""
     side = position.own
-    dealt = dataclasses.replace(
-        side,
+    dealt = side._replace(
         hand=tuple(have + new for have, new in zip(side.hand, counts, strict=False)),
         flowers=side.flowers + counts[tiles.FLOWER],
     )
     unseen = tuple(left - new for left, new in zip(position.unseen, counts, strict=True))
     sides = _replace_side(position, position.player, dealt)
-    after = dataclasses.replace(position, sides=sides, unseen=unseen)
+    after = position._replace(sides=sides, unseen=unseen)
     if tiles_to_deal(after) > 0:
         return after
     if position.player == 0:
-        return dataclasses.replace(after, player=1)
+        return after._replace(player=1)
     return _replace_flowers(after, 0)
 
 
@@ -155,17 +151,17 @@ def _replace_flowers(position: Position, player: int) -> Position:
     for candidate in range(player, 2):
         if sum(position.sides[candidate].hand) < position.variant.hand_size:
             return _draw_for(position, candidate)
-    first, second = (dataclasses.replace(side, start=side.hand) for side in position.sides)
+    first, second = (side._replace(start=side.hand) for side in position.sides)
     flowers = (first.flowers, second.flowers)
-    begun = dataclasses.replace(position, sides=(first, second), start_flowers=flowers)
+    begun = position._replace(sides=(first, second), start_flowers=flowers)
     return _draw_for(begun, 0)
 
 
 def _draw_for(position: Position, player: int, after_kong: bool = False) -> Position:
     if position.wall_left == 0:
-        return dataclasses.replace(position, phase=Phase.OVER, player=player)
-    return dataclasses.replace(
-        position, phase=Phase.DRAW, player=player, tile=tiles.NO_TILE, after_kong=after_kong
+        return position._replace(phase=Phase.OVER, player=player)
+    return position._replace(
+        phase=Phase.DRAW, player=player, tile=tiles.NO_TILE, after_kong=after_kong
     )
 
 
@@ -179,30 +175,30 @@ def draw(position: Position, kind: int) -> Position:
     player, side = position.player, position.own
     replacing = is_replacing(position)
     unseen = tiles.with_change(position.unseen, [(kind, -1)])
-    position = dataclasses.replace(position, unseen=unseen, wall_left=position.wall_left - 1)
+    position = position._replace(unseen=unseen, wall_left=position.wall_left - 1)
     if not replacing:
         position = _tell(position, knowledge.draw_event(player, kind))
         side = position.own
     if kind == tiles.FLOWER:
-        laid = dataclasses.replace(side, flowers=side.flowers + 1)
-        position = dataclasses.replace(position, sides=_replace_side(position, player, laid))
+        laid = side._replace(flowers=side.flowers + 1)
+        position = position._replace(sides=_replace_side(position, player, laid))
         return _draw_for(position, player)
-    taken = dataclasses.replace(side, hand=tiles.with_change(side.hand, [(kind, 1)]))
-    position = dataclasses.replace(position, sides=_replace_side(position, player, taken))
+    taken = side._replace(hand=tiles.with_change(side.hand, [(kind, 1)]))
+    position = position._replace(sides=_replace_side(position, player, taken))
     if replacing:
         return _replace_flowers(position, player)
-    return dataclasses.replace(
-        position, phase=Phase.DISCARD, drawn=kind, may_win=True, may_kong=True, declaring=False
+    return position._replace(
+        phase=Phase.DISCARD, drawn=kind, may_win=True, may_kong=True, declaring=False
     )
 
 
 def _tell(position: Position, event: int) -> Position:
     """Adds an event to what both players have seen."""
     first, second = (
-        dataclasses.replace(side, told=(*side.told, *knowledge.as_seen(event, player)))
+        side._replace(told=(*side.told, *knowledge.as_seen(event, player)))
         for player, side in enumerate(position.sides)
     )
-    return dataclasses.replace(position, sides=(first, second))
+    return position._replace(sides=(first, second))
 
 
 # Options.
@@ -330,9 +326,9 @@ def after(position: Position, action: int) -> Position:
     side = position.own
     if action == actions.TING:
         waits = frozenset[int]().union(*_waiting_discards(position).values())
-        ready = dataclasses.replace(side, ready=True, heavenly=not side.acted, waits=waits)
+        ready = side._replace(ready=True, heavenly=not side.acted, waits=waits)
         sides = _replace_side(position, player, ready)
-        return dataclasses.replace(position, sides=sides, may_win=False, declaring=True)
+        return position._replace(sides=sides, may_win=False, declaring=True)
     if actions.is_discard(action):
         return _discarded(position, actions.kind_of(action))
     if actions.CONCEALED_KONG <= action < actions.CHOW:
@@ -343,7 +339,7 @@ def after(position: Position, action: int) -> Position:
 def _win_passed(position: Position) -> Position:
     if position.phase == Phase.ROB:
         return _draw_for(position, 1 - position.player, after_kong=True)
-    passed = dataclasses.replace(position, may_win=False)
+    passed = position._replace(may_win=False)
     if position.phase == Phase.CLAIM and not _claims(passed):
         return _draw_for(passed, position.player)
     return passed
@@ -352,15 +348,13 @@ def _win_passed(position: Position) -> Position:
 def _discarded(position: Position, kind: int) -> Position:
     player, side = position.player, position.own
     waits = _waits(position, side, kind) & side.waits if side.ready else _NOBODY
-    side = dataclasses.replace(
-        side,
+    side = side._replace(
         hand=tiles.with_change(side.hand, [(kind, -1)]),
         river=(*side.river, kind),
         acted=True,
         waits=waits,
     )
-    offered = dataclasses.replace(
-        position,
+    offered = position._replace(
         phase=Phase.CLAIM,
         player=1 - player,
         sides=_replace_side(position, player, side),
@@ -382,14 +376,12 @@ def _own_kong(position: Position, action: int) -> Position:
         pong, kong = Meld(MeldKind.PONG, kind), Meld(MeldKind.KONG, kind)
         melds = tuple(kong if meld == pong else meld for meld in side.melds)
     hand = tiles.with_change(side.hand, [(kind, -tiles.MAX_COPIES if concealed else -1)])
-    side = dataclasses.replace(side, hand=hand, melds=melds, acted=True)
+    side = side._replace(hand=hand, melds=melds, acted=True)
     sides = _replace_side(position, player, side)
-    position = dataclasses.replace(position, sides=sides, drawn=tiles.NO_TILE, declaring=False)
+    position = position._replace(sides=sides, drawn=tiles.NO_TILE, declaring=False)
     opponent = sides[1 - player]
     if not concealed and _wins(position, opponent, kind):
-        return dataclasses.replace(
-            position, phase=Phase.ROB, player=1 - player, tile=kind, may_win=True
-        )
+        return position._replace(phase=Phase.ROB, player=1 - player, tile=kind, may_win=True)
     return _draw_for(position, player, after_kong=True)
 
 
@@ -403,16 +395,15 @@ def _claimed(position: Position, action: int) -> Position:
         kong = action >= actions.KONG
         meld = Meld(MeldKind.KONG if kong else MeldKind.PONG, tile)
         used = [(tile, -3 if kong else -2)]
-    side = dataclasses.replace(
-        side, hand=tiles.with_change(side.hand, used), melds=(*side.melds, meld), acted=True
+    side = side._replace(
+        hand=tiles.with_change(side.hand, used), melds=(*side.melds, meld), acted=True
     )
-    position = dataclasses.replace(
-        _tile_taken(position), sides=_replace_side(_tile_taken(position), player, side)
+    position = _tile_taken(position)._replace(
+        sides=_replace_side(_tile_taken(position), player, side)
     )
     if meld.kind == MeldKind.KONG:
         return _draw_for(position, player, after_kong=True)
-    return dataclasses.replace(
-        position,
+    return position._replace(
         phase=Phase.DISCARD,
         tile=tiles.NO_TILE,
         drawn=tiles.NO_TILE,
@@ -425,14 +416,14 @@ def _claimed(position: Position, action: int) -> Position:
 def _tile_taken(position: Position) -> Position:
     """The discard in question leaves the opponent's river."""
     opponent = position.sides[1 - position.player]
-    river = dataclasses.replace(opponent, river=opponent.river[:-1])
-    return dataclasses.replace(position, sides=_replace_side(position, 1 - position.player, river))
+    river = opponent._replace(river=opponent.river[:-1])
+    return position._replace(sides=_replace_side(position, 1 - position.player, river))
 
 
 def _won(position: Position) -> Position:
     points, _ = scoring.score(win_of(position))
     paid = points if position.player == 0 else -points
-    return dataclasses.replace(position, phase=Phase.OVER, points=paid)
+    return position._replace(phase=Phase.OVER, points=paid)
 
 
 def win_of(position: Position) -> scoring.Win:

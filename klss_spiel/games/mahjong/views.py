@@ -11,7 +11,6 @@ the opponent has been asked to claim a tile does not show.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
@@ -271,19 +270,19 @@ def own_view(variant: Variant, text: str) -> Position:
     )
     for event in events:
         position = _seen(position, player, event)
-    own = dataclasses.replace(position.sides[player], told=events)
+    own = position.sides[player]._replace(told=events)
     other = position.sides[1 - player]
-    return dataclasses.replace(position, sides=(own, other) if player == 0 else (other, own))
+    return position._replace(sides=(own, other) if player == 0 else (other, own))
 
 
 def _seen(position: Position, player: int, event: int) -> Position:
     """The own view after one more event; `rules` cannot play what is hidden."""
     who, what = knowledge.split(event)
     if what >= knowledge.DREW and what != knowledge.HIDDEN_DRAW:
-        at_draw = dataclasses.replace(position, phase=Phase.DRAW, player=who, tile=tiles.NO_TILE)
+        at_draw = position._replace(phase=Phase.DRAW, player=who, tile=tiles.NO_TILE)
         return rules.draw(at_draw, what - knowledge.DREW)
     if who == player:
-        at_own = dataclasses.replace(position, player=player)
+        at_own = position._replace(player=player)
         return rules.after(at_own, what)
     return _seen_of_opponent(position, who, what)
 
@@ -293,48 +292,45 @@ def _seen_of_opponent(position: Position, who: int, what: int) -> Position:
     own = position.sides[1 - who]
     changes: dict[str, object] = {}
     if what == knowledge.HIDDEN_DRAW:
-        return dataclasses.replace(
-            position,
+        return position._replace(
             phase=Phase.DISCARD,
             player=who,
             wall_left=position.wall_left - 1,
             tile=tiles.NO_TILE,
         )
     if what == actions.TING:
-        side = dataclasses.replace(side, ready=True)
+        side = side._replace(ready=True)
     elif actions.is_discard(what):
         kind = actions.kind_of(what)
-        side = dataclasses.replace(side, river=(*side.river, kind))
+        side = side._replace(river=(*side.river, kind))
         changes = {"phase": Phase.CLAIM, "player": 1 - who, "tile": kind, "may_win": True}
         position = _take(position, [kind])
     elif what == knowledge.HIDDEN_KONG:
         hidden = Meld(MeldKind.CONCEALED_KONG, tiles.NO_TILE)
-        side = dataclasses.replace(side, melds=(*side.melds, hidden))
+        side = side._replace(melds=(*side.melds, hidden))
     elif actions.ADD_KONG <= what < actions.CHOW:
         kind = actions.kind_of(what)
         pong, kong = Meld(MeldKind.PONG, kind), Meld(MeldKind.KONG, kind)
-        side = dataclasses.replace(
-            side, melds=tuple(kong if meld == pong else meld for meld in side.melds)
-        )
+        side = side._replace(melds=tuple(kong if meld == pong else meld for meld in side.melds))
         changes = {"phase": Phase.ROB, "player": 1 - who, "tile": kind, "may_win": True}
         position = _take(position, [kind])
     else:
         tile = own.river[-1]
-        own = dataclasses.replace(own, river=own.river[:-1])
+        own = own._replace(river=own.river[:-1])
         if what >= actions.CHOW:
             meld = Meld(MeldKind.CHOW, actions.chow_head(what))
         else:
             meld = Meld(MeldKind.KONG if what >= actions.KONG else MeldKind.PONG, tile)
-        side = dataclasses.replace(side, melds=(*side.melds, meld))
+        side = side._replace(melds=(*side.melds, meld))
         laid = list(meld.tiles)
         laid.remove(tile)
         position = _take(position, laid)
         changes = {"phase": Phase.DISCARD, "player": who, "tile": tiles.NO_TILE}
     sides = (side, own) if who == 0 else (own, side)
-    return dataclasses.replace(position, sides=sides, **changes)  # type: ignore[arg-type]
+    return position._replace(sides=sides, **changes)  # type: ignore[arg-type]
 
 
 def _take(position: Position, kinds: list[int]) -> Position:
     """Tiles that were hidden have been shown."""
     unseen = tiles.with_change(position.unseen, [(kind, -1) for kind in kinds])
-    return dataclasses.replace(position, unseen=unseen)
+    return position._replace(unseen=unseen)

@@ -41,7 +41,7 @@ COLUMNS: Final = (
     *("solving", "bytes_per_node", "iterations_per_second"),
 )
 _OURS: Final = "klss_spiel"
-_REFERENCE: Final = "readable, jax minimisers"
+_REFERENCE: Final = "readable reference"
 _PEER: Final = "OpenSpiel ISMCTS"
 
 # Large enough for a million nodes; both deal hidden information.

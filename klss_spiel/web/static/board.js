@@ -28,6 +28,7 @@ export class Board {
     this.shape = shape;
     this.moves = state.moves || [];
     this.rows = state.rows;
+    this.hottest = state.heat ? Math.max(1e-9, ...Object.values(state.heat)) : 1;
     if (!this.moves.some((m) => m.startsWith(this.selected))) this.selected = null;
     for (const [name, cell] of this.cells) {
       const mark = state.rows[height - Number(name[1])][FILES.indexOf(name[0])];
@@ -84,8 +85,10 @@ export class Board {
     cell.classList.toggle("heated", Boolean(state.heat));
     if (state.heat) {
       const share = state.heat[name] || 0;
-      cell.style.setProperty("--heat", share.toFixed(3));
-      cell.classList.toggle("hot", share > 0.45);
+      // Colours compare squares with the likeliest one; the numbers are the shares themselves.
+      cell.style.setProperty("--heat", (share / this.hottest).toFixed(3));
+      cell.dataset.share = share;
+      cell.classList.toggle("hot", share / this.hottest > 0.55);
       if (share > 0) {
         const text = share >= 0.995 ? "100" : share < 0.01 ? "<1" : (share * 100).toFixed(0);
         content.push(el("span", { class: "share", "aria-hidden": "true" }, text));

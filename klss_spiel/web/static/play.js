@@ -131,8 +131,9 @@ class Play {
       },
     }, el("label", { for: "uci" }, "Move"), this.input, el("button", { type: "submit" }, "Go"));
     this.entry = entry;
-    show(el("div", { class: "table" },
-      el("div", { class: "board-side" }, this.above.element, this.place, this.below.element),
+    this.side = el("div", { class: "board-side" }, this.above.element, this.place,
+      this.below.element);
+    show(el("div", { class: "table" }, this.side,
       el("aside", { class: "panel card" }, this.status, this.after, this.umpire, entry,
         this.journal,
         el("div", { class: "row" }, this.flip, this.resign,
@@ -192,6 +193,8 @@ class Play {
           fog: view.family === "dark",
           onMove: (move) => this.move(move),
         });
+        this.side.style.setProperty("--files", view.width);
+        this.side.style.setProperty("--ranks", view.height);
         this.place.replaceChildren(this.board.element);
       }
     }
@@ -318,7 +321,8 @@ class Watch {
     this.status = el("p", { class: "status", id: "status" });
     this.title = el("h1", {});
     this.place = el("div", {});
-    show(el("section", { class: "card" }, this.title, this.status), this.place);
+    this.head = el("section", { class: "card" }, this.title, this.status);
+    show(this.head, this.place);
   }
 
   update(message) {
@@ -336,8 +340,17 @@ class Watch {
     this.pair.update(newest);
     if (message.result && !this.over) {
       this.over = true;
-      showGame(message.result.record, this.place).catch((error) => toast(error.message));
+      this.head.hidden = true;
+      showGame(message.result.record, this.place).then((close) => {
+        if (this.gone) close();
+        else this.close = close;
+      }, (error) => toast(error.message));
     }
+  }
+
+  leave() {
+    this.gone = true;
+    if (this.close) this.close();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { BeliefPanel } from "./belief.js";
 import { Board } from "./board.js";
-import { announce, ask, el, show } from "./dom.js";
+import { announce, ask, el } from "./dom.js";
 import { hexRows } from "./text_game.js";
 
 const NUMBERS = {
@@ -41,18 +41,11 @@ export function boardPair(family) {
   };
 }
 
-export async function recordScreen(id) {
-  const place = el("div", {});
-  const leave = await showGame(id, place);
-  show(place);
-  return leave;
-}
-
 function resultText(game) {
   const [own, other] = game.returns;
   if (own === null || own === undefined) return "unfinished";
-  const score = own === other ? "drawn" : own > other ? `${game.players[0]} won`
-    : `${game.players[1]} won`;
+  const names = game.family === "text" ? game.players : ["White", "Black"];
+  const score = own === other ? "drawn" : own > other ? `${names[0]} won` : `${names[1]} won`;
   return game.termination && game.termination !== "rules" ? `${score} (${game.termination})` : score;
 }
 
@@ -85,10 +78,13 @@ function reportOf(step) {
           el("td", {}, `${(100 * share).toFixed(1)}%`), el("td", { class: "bar-cell" }, bar));
       }))));
   }
-  if (report.seconds !== undefined) {
+  if (!parts.length) {
+    parts.push(el("p", { class: "hint" }, "The bot says nothing of this move."));
+  }
+  if (typeof report.seconds === "number") {
     parts.push(el("p", { class: "hint" }, `${report.seconds.toFixed(2)} s`));
   }
-  return parts.length ? parts : [el("p", { class: "hint" }, "The bot says nothing of this move.")];
+  return parts;
 }
 
 export async function showGame(id, place) {

@@ -107,6 +107,7 @@ def test_other_settings_play_too():
 
 
 def test_the_same_seed_plays_the_same_and_policies_are_distributions():
+    trees = []
     for seed in (1, 2):
         actions = []
         for _ in range(2):
@@ -116,6 +117,10 @@ def test_the_same_seed_plays_the_same_and_policies_are_distributions():
             assert [a for a, _ in policy] == state.legal_actions()
             actions.append((policy, action))
         assert actions[0] == actions[1]
+        trees.append(bot.search_player.search.tree)
+    # Another seed looks at other things.
+    count = min(tree.num_nodes for tree in trees)
+    assert not np.array_equal(*(tree.nodes.action[:count] for tree in trees))
 
 
 def test_games_that_look_the_same_to_the_bot_are_played_the_same():
@@ -314,6 +319,24 @@ def test_a_game_that_ends_below_the_search_is_searched_to_its_end():
     assert action == 1
     assert dict(policy)[1] == pytest.approx(1.0)
     assert bot.report.nash_gap < 1e-2
+
+
+def test_the_next_decision_continues_from_the_last_search():
+    player = SearchPlayer(search_game(LEDUC), 0, OBSCURO, SMALL)
+    state = leduc_state(0, 3)
+    told = state.information_state_string(0)
+    player.decide(told, state.legal_actions())
+    last = player.search
+    player.record_action(told, 2)
+    assert player.search is last
+    for action in (2, 2):
+        state.apply_action(action)
+    decision = player.decide(state.information_state_string(0), state.legal_actions())
+    later = player.search
+    assert later is not last
+    # Most of its roots come out of the last tree; a search from nowhere has 5, all alone.
+    assert np.any(later.tree.families.num_children[1 : 1 + later.tree.num_roots] > 1)
+    assert decision.report.nodes > decision.report.new_nodes + 1 + 2 * decision.report.roots
 
 
 def test_forced_moves_keep_the_tree_fresh():

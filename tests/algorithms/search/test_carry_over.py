@@ -154,11 +154,12 @@ def test_gadget_values_are_those_of_exact_subgame_solving(name, player, gadget, 
         assert decided_before  # here own decisions lie in the region of later ones
 
 
+@pytest.mark.parametrize("name", [DICE, KRIEGSPIEL])
 @pytest.mark.parametrize("player", [0, 1])
-def test_with_the_old_strategies_put_back_every_margin_is_zero(player):
+def test_with_the_old_strategies_put_back_every_margin_is_zero(name, player):
     settings = dataclasses.replace(OBSCURO, gifts=False, min_infoset_size=1)
-    search = searched(DICE, settings, 600, player=player)
-    tree = tree_from_game(DICE)
+    search = searched(name, settings, 600, player=player)
+    tree = tree_from_game(name)
     sign = 1.0 if player == 0 else -1.0
     continued_somewhere = 0
     for label in tree.infosets[player].index_of_label:
@@ -188,7 +189,7 @@ def test_what_was_learnt_is_carried_over_with_the_subtrees(name, player):
         # What was there before anything is expanded was in the old tree.
         for p in (0, 1):
             for infoset in range(p != player, later.num_infosets[p]):
-                known = int(later.infosets[p].knowledge[infoset])
+                known = int(later.infosets[p].infoset_ids[infoset])
                 before = search.tree.infoset_of(p, known)
                 old, new = search.tree.infosets[p], later.infosets[p]
                 assert new.visits[infoset] == old.visits[before]
@@ -232,6 +233,11 @@ def test_own_decisions_before_the_current_one_are_past():
         nodes = own_nodes(later.tree, search.game.infosets(1, label))
         assert np.all(later.tree.nodes.sequence[np.flatnonzero(nodes), 1] == 0)
         decided_before += bool(later.tree.past_strategies)
+        known = np.array(list(later.tree.past_strategies), dtype=np.uint64)
+        past = np.isin(later.tree.nodes.infoset_ids[: later.tree.num_nodes, 1], known)
+        past &= later.tree.nodes.first_child[: later.tree.num_nodes] >= 0
+        past[: 1 + later.tree.num_roots] = False
+        assert np.all(later.tree.nodes.player[np.flatnonzero(past)] == CHANCE)
         # Whatever can be reached has probabilities that sum to one.
         families = later.tree.families
         for f in range(later.tree.num_families):

@@ -129,10 +129,10 @@ def test_same_observations_same_probabilities(preset, name, player, earlier, cho
 def test_identifiers_do_not_depend_on_what_was_looked_at_before():
     first, second = (OpenSpielSearchGame(LEDUC) for _ in range(2))
     start = first.initial()
-    dealt = first.expand(start.position, start.knowledge)
+    dealt = first.expand(start.position, start.infoset_ids)
     second.infosets(0, "something else")
     other = second.initial()
-    in_reverse = second.expand(other.position, other.knowledge)
-    second.informed(0, int(in_reverse.knowledge[0, 0]), in_reverse.position[::-1])
-    np.testing.assert_array_equal(dealt.knowledge, in_reverse.knowledge)
-    assert len(np.unique(dealt.knowledge)) == 6 + 1  # player 1 knows nothing yet
+    in_reverse = second.expand(other.position, other.infoset_ids)
+    second.informed(0, int(in_reverse.infoset_ids[0, 0]), in_reverse.position[::-1])
+    np.testing.assert_array_equal(dealt.infoset_ids, in_reverse.infoset_ids)
+    assert len(np.unique(dealt.infoset_ids)) == 6 + 1  # player 1 knows nothing yet

@@ -10,6 +10,9 @@ import pytest
 from klss_spiel.algorithms.search import compilation, player
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.compilation import CompilationTimer
+from klss_spiel.algorithms.search.evaluation import CheckedEvaluator
+from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.algorithms.search.search import search_from_start
 from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
 from klss_spiel.search_game import EvaluatorError
@@ -108,3 +111,24 @@ def test_the_first_move_of_a_process_counts_loading_and_compiling_apart():
     assert reports[0].compiling > reports[1].compiling
     late = dataclasses.replace(reports[0], compiling=12.0)
     assert "12.0 s to compile" in str(late)
+
+
+def test_after_a_timeout_the_tree_grows_no_more():
+    calls = []
+
+    def late_once(positions):
+        calls.append(len(positions))
+        if len(calls) == 5:
+            raise TimeoutError
+        return np.zeros(len(positions))
+
+    search = search_from_start(search_game(LEDUC, late_once), OBSCURO)
+    search.run(Budget(nodes=200))
+    assert len(calls) == 5
+    assert search.effort.iterations > 10
+
+
+def test_values_beyond_the_largest_payoff_are_cut():
+    game = search_game(LEDUC, lambda positions: np.linspace(-3.0, 3.0, len(positions)))
+    values = CheckedEvaluator(game).values(np.empty(5, dtype=object))
+    np.testing.assert_array_equal(values, [-1.0, -1.0, 0.0, 1.0, 1.0])

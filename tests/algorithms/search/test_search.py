@@ -40,7 +40,7 @@ def expand_all(search):
         )
         leaves = leaves.astype(np.int32)
         children, values = search.children_of(
-            tree.positions[leaves], tree.nodes.knowledge[leaves].T
+            tree.positions[leaves], tree.nodes.infoset_ids[leaves].T
         )
         tree.expand(leaves, children, values, search.settings.best_child)
 

@@ -1,6 +1,5 @@
 """Mahjong in OpenSpiel: checks, playthroughs, sizes of small variants, views."""
 
-import dataclasses
 import pickle
 import random
 
@@ -175,8 +174,8 @@ def test_the_opponents_tiles_do_not_show_in_what_a_veil_lets_through():
     assert shown == state.information_state_string(0)
     moved = state.clone()
     first, second = moved.position.sides
-    swapped = dataclasses.replace(second, hand=second.hand[::-1], start=second.start[::-1])
-    moved.position = dataclasses.replace(moved.position, sides=(first, swapped))
+    swapped = second._replace(hand=second.hand[::-1], start=second.start[::-1])
+    moved.position = moved.position._replace(sides=(first, swapped))
     assert moved.information_state_string(0) == shown
     assert moved.observation_string(0) == state.observation_string(0)
     assert moved.observation_tensor(0) == state.observation_tensor(0)

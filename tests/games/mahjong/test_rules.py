@@ -1,7 +1,5 @@
 """Rules by hand-made situations: claims, kongs, Ting, flowers, the end of the wall."""
 
-import dataclasses
-
 import pytest
 
 from klss_spiel.games.mahjong import actions, knowledge, rules, tiles, views
@@ -137,7 +135,7 @@ def test_an_added_kong_can_be_robbed_and_is_then_none():
     passed = _play(robbing, "pass")
     assert (passed.phase, passed.player, passed.after_kong) == (Phase.DRAW, 0, True)
     assert views.information_state(robbing, 0) == views.information_state(
-        dataclasses.replace(robbing, phase=Phase.DRAW, player=0), 0
+        robbing._replace(phase=Phase.DRAW, player=0), 0
     )
 
 
@@ -215,20 +213,20 @@ def test_a_ready_hand_discards_what_it_drew_and_claims_only_to_win():
 def test_a_ready_hand_may_kong_only_if_a_declared_wait_stays():
     # 12345678 EwEwEw GdGd: a kong of Ew keeps all waits.
     position = _play(_draw(_start(_READY, _DULL), "Nw"), "ting", "discard Nw")
-    position = dataclasses.replace(position, phase=Phase.DRAW, player=0)
+    position = position._replace(phase=Phase.DRAW, player=0)
     drew = _draw(position, "Ew")
     assert _names(drew) == {"discard Ew", "concealed kong Ew"}
     # 4445 with three pungs waits for 3, 5 and 6; after a kong of 4 still for 5.
     other = _start("4445m EwEwEw WwWwWw NwNwNw", _DULL)
     other = _play(_draw(other, "9m"), "ting", "discard 9m")
     assert other.sides[0].waits == {_kind("3m"), _kind("5m"), _kind("6m")}
-    other = _draw(dataclasses.replace(other, phase=Phase.DRAW, player=0), "4m")
+    other = _draw(other._replace(phase=Phase.DRAW, player=0), "4m")
     assert _names(other) == {"discard 4m", "concealed kong 4m"}
     # 34445 66 waits for 4 and 6; without the 4s it waits for a fifth 4.
     other = _start("34445m 66m EwEwEw WwWwWw", _DULL)
     other = _play(_draw(other, "9m"), "ting", "discard 9m")
     assert other.sides[0].waits == {_kind("4m"), _kind("6m")}
-    other = _draw(dataclasses.replace(other, phase=Phase.DRAW, player=0), "4m")
+    other = _draw(other._replace(phase=Phase.DRAW, player=0), "4m")
     assert _names(other) == {"hu", "discard 4m"}
 
 

@@ -78,10 +78,10 @@ class DarkChess:
         return RootPositions(
             position=self._start.copy(),
             player=np.array([self.setup.start.side], dtype=np.int8),
-            knowledge=self._start_keys[:, None].copy(),
+            infoset_ids=self._start_keys[:, None].copy(),
         )
 
-    def expand(self, positions: U64Array, knowledge: U64Array) -> Children:
+    def expand(self, positions: U64Array, infoset_ids: U64Array) -> Children:
         """All children of positions [n, 5] at which players know [2, n]."""
         movers = self.sides(positions)
         words = boards_of(positions)
@@ -92,7 +92,7 @@ class DarkChess:
             action=after.moves.actions,
             chance=np.ones(len(moves)),
             player=np.where(after.over, TERMINAL, after.sides).astype(np.int8),
-            knowledge=self.transition.knowledge(knowledge, movers, after, after.over),
+            infoset_ids=self.transition.infoset_ids(infoset_ids, movers, after, after.over),
             utility=after.utility.astype(np.float64),
             position=with_counts(after.positions, after.plies, after.clock),
             forcing=is_forcing(words, starts, moves, after.positions, after.sides),
@@ -107,11 +107,11 @@ class DarkChess:
         return np.array([self.told.read(player, information_state).key], dtype=np.uint64)
 
     def informed(self, player: int, own: int, positions: U64Array) -> U64Array:
-        """[2, n] knowledge where `player` knows `own` and the opponent the position."""
-        knowledge = np.empty((2, len(positions)), dtype=np.uint64)
-        knowledge[player] = np.uint64(own)
-        knowledge[1 - player] = position_keys(positions)
-        return knowledge
+        """[2, n] identifiers where `player` knows `own` and the opponent the position."""
+        infoset_ids = np.empty((2, len(positions)), dtype=np.uint64)
+        infoset_ids[player] = np.uint64(own)
+        infoset_ids[1 - player] = position_keys(positions)
+        return infoset_ids
 
     def keys(self, positions: U64Array) -> Sequence[Hashable]:
         """[n] boards that can be compared."""

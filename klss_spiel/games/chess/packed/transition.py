@@ -134,7 +134,7 @@ class Transition:
             over |= played >= self.horizon
         return Successors(moves, children, sides, keys, played, quiet, over, utility)
 
-    def knowledge(
+    def infoset_ids(
         self, keys: U64Array, side: positions.Sides, after: Successors, over: BoolArray
     ) -> U64Array:
         """[2, m] what both players know at successors.

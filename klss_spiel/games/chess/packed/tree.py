@@ -119,7 +119,7 @@ def _next_level(step: Transition, levels: list[_Level], max_nodes: int) -> _Leve
         action=moves.actions,
         utility=after.utility,
         clock=after.clock,
-        keys=step.knowledge(last.keys[:, last.open], last.side, after, over),
+        keys=step.infoset_ids(last.keys[:, last.open], last.side, after, over),
         open=np.flatnonzero(~over),
     )
 

@@ -49,13 +49,16 @@ def opponent_discards(
     waiting = np.full(num_games, _NOBODY)  # who waits for the opponent's discard
     features = np.zeros((num_games, NUM_FEATURES), np.float32)
     possible = np.zeros((num_games, tiles.NUM_KINDS), np.bool_)
+    every = np.arange(num_games)
     kept: list[OpponentDiscards] = []
     number = 0
     while True:
         seen = games.observe()
         chosen = choose(seen.features, seen.legal)
         discards = (chosen >= actions.DISCARD) & (chosen < actions.PONG)
-        answered = discards & (waiting == 1 - seen.player)
+        kind = np.where(discards, chosen - actions.DISCARD, 0)
+        # With an empty wall the player expects no discard any more.
+        answered = discards & (waiting == 1 - seen.player) & possible[every, kind]
         kept.append(
             OpponentDiscards(
                 features[answered], possible[answered], chosen[answered] - actions.DISCARD

@@ -98,8 +98,8 @@ def test_searches_through_states_and_on_packed_positions_are_the_same(name):
     for p in (0, 1):
         np.testing.assert_allclose(generic.behavior(p), compiled.behavior(p))
         # The same partition of nodes into what the player knows.
-        theirs = generic.tree.nodes.knowledge[2:count, p]
-        ours = compiled.tree.nodes.knowledge[2:count, p]
+        theirs = generic.tree.nodes.infoset_ids[2:count, p]
+        ours = compiled.tree.nodes.infoset_ids[2:count, p]
         pairs = set(zip(theirs.tolist(), ours.tolist(), strict=True))
         assert len(pairs) == len(set(theirs.tolist())) == len(set(ours.tolist()))
 
@@ -191,7 +191,7 @@ def test_forcing_moves_are_captures_promotions_and_attacks_on_the_king():
     loaded = pyspiel.load_game(name)
     game = search_game(loaded)
     start = game.initial()
-    children = game.expand(start.position, start.knowledge)
+    children = game.expand(start.position, start.infoset_ids)
     state = loaded.new_initial_state()
     forcing = {
         state.action_to_string(action)

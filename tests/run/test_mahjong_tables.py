@@ -1,0 +1,166 @@
+"""The table of Mahjong and the exact check, on few games and a tiny variant."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from klss_spiel import veiled_state
+from klss_spiel.algorithms.blueprints import network
+from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint, save_blueprint
+from klss_spiel.algorithms.blueprints.opponent_model import save_model
+from klss_spiel.algorithms.olss_search.model_game import RandomModel
+from klss_spiel.algorithms.olss_search.search import Settings
+from klss_spiel.games.mahjong.variant import Variant
+from klss_spiel.openspiel import load_game
+from klss_spiel.run import mahjong_exact, mahjong_players, mahjong_tables, train_blueprint
+from tests.games.mahjong.test_game import _random_state
+
+_TINY = (
+    "python_two_player_mahjong(ranks=3,honours=0,copies=3,sets=1,flowers=0,ting=False,kongs=False)"
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Random networks for the full game: nothing here depends on what they play."""
+    folder = tmp_path_factory.mktemp("weights")
+    game = load_game(mahjong_tables.GAME).trainable_game()
+    names = {}
+    for seed, name in enumerate(("ach", "ppo", "model")):
+        outputs = game.num_moves if name == "model" else game.num_actions
+        key = jax.random.key(seed)
+        parameters = network.init_parameters(key, game.num_features, outputs, 16, 1)
+        names[name] = str(folder / f"{name}.safetensors")
+        if name == "model":
+            save_model(names[name], game, parameters, 0, {}, "test")
+        else:
+            save_blueprint(names[name], game, parameters, 0, {}, "test")
+    return names
+
+
+def _config(files, **changes):
+    config = mahjong_tables.Config(
+        opponents=("ACH",),
+        settings=("blueprint",),
+        games=12,
+        simulations=20,
+        steps=4,
+        exploration=20.0,
+        allow_win=True,
+        seed=0,
+        **files,
+    )
+    return dataclasses.replace(config, **changes)
+
+
+def test_a_blueprint_against_itself_cancels_exactly(files):
+    (row,) = mahjong_tables.run(_config(files))
+    assert (row["fan"], row["half_width"], row["verdict"]) == (0.0, 0.0, "equal")
+    assert row["games"] == 12
+    assert (row["paper_fan"], row["searches_per_game"]) == (0.0, 0.0)
+
+
+def test_rows_are_resumed_and_searches_counted(files, tmp_path):
+    config = _config(files, opponents=("PPO",), settings=("R+ACH",), games=4)
+    path = tmp_path / "rows.jsonl"
+    (first,) = mahjong_tables.run(config, output=path)
+    (again,) = mahjong_tables.run(config, output=path)
+    assert first == again
+    assert first["searches_per_game"] > 1
+    assert (first["paper_fan"], first["paper_half_width"]) == (0.22, 0.13)
+
+
+def test_blocks_are_put_together():
+    blocks = [
+        {"opponent": "ACH", "setting": "R", "decks": 2, "sum": 6.0, "sum_of_squares": 20.0},
+        {"opponent": "ACH", "setting": "R", "decks": 2, "sum": -2.0, "sum_of_squares": 4.0},
+    ]
+    more = {"searches": 8, "search_seconds": 2.0}
+    (row,) = mahjong_tables.summarise([{**block, **more} for block in blocks])
+    # Samples 4, 2, 0, -2: mean 1, variance (9 + 1 + 1 + 9) / 3.
+    assert row["fan"] == 1.0
+    assert row["half_width"] == pytest.approx(1.96 * np.sqrt(20 / 3 / 4))
+    assert row["verdict"] == "undecided"
+    assert (row["searches_per_game"], row["seconds_per_search"]) == (2.0, 0.25)
+
+
+def test_an_odd_number_of_games_is_refused(files):
+    with pytest.raises(ValueError, match="expected an even number of games"):
+        mahjong_tables.make_jobs(_config(files, games=3))
+
+
+def test_unknown_models_are_refused(files):
+    game = load_game(mahjong_tables.GAME).trainable_game()
+    with pytest.raises(ValueError, match="expected models R and ACH"):
+        mahjong_players.models_of(game, "R+X", files["model"])
+
+
+def test_a_bot_plays_from_behind_a_veil(files):
+    game = load_game(mahjong_tables.GAME).trainable_game()
+    player = mahjong_players.MahjongPlayer(
+        game.variant,
+        mahjong_players.loaded(game, files["ach"]),
+        (RandomModel(),),
+        Settings(simulations=20, batch=10),
+    )
+    bot = mahjong_players.MahjongBot(player, seed=1)
+    for seed in range(6):
+        state = _random_state(mahjong_tables.GAME, seed, moves=3 * seed)
+        if state.is_terminal():
+            continue
+        veiled = veiled_state.veil(state, state.current_player())
+        bot.restart()
+        action = bot.step(veiled)
+        assert action in state.legal_actions()
+        bot.restart()
+        assert bot.step(state) == action
+    assert player.count.searches > 0
+
+
+def test_olss_2_with_opponent_sets_on_a_listed_game():
+    config = mahjong_exact.Config(_TINY, iterations=2)
+    rows = mahjong_exact.run(config)
+    assert [row["opponents"] for row in rows] == list(mahjong_exact.OPPONENT_SETS)
+    assert rows[0]["change"] == 0.0
+    assert all(row["subgames"] > 0 for row in rows[1:])
+    assert all(row["exploitability"] >= -1e-9 for row in rows)
+
+
+def test_training_by_the_binary_saves_and_goes_on(tmp_path):
+    config = train_blueprint.Config(
+        game=_TINY,
+        loss="ach",
+        output=str(tmp_path / "tiny.safetensors"),
+        minutes=None,
+        updates=2,
+        clone_updates=1,
+        num_games=8,
+        steps=4,
+        learning_rate=1e-3,
+        entropy=None,
+        probability_floor=None,
+        pairs=4,
+        seed=0,
+        model_of=None,
+        command="test",
+    )
+    rows = train_blueprint.run(config)
+    assert [row["opponent"] for row in rows] == ["greedy", "greedy", "random", "random"]
+    assert rows[0]["plays"] == "sampled"
+    more = train_blueprint.run(dataclasses.replace(config, updates=3))
+    assert more[0]["updates"] == 3
+    game = load_game(_TINY).trainable_game()
+    assert isinstance(mahjong_players.loaded(game, config.output), NetworkBlueprint)
+    model = dataclasses.replace(
+        config, model_of=config.output, output=str(tmp_path / "model.safetensors"), updates=1
+    )
+    (row,) = train_blueprint.run(model)
+    assert row["updates"] == 1
+
+
+def test_training_needs_an_end_and_an_environment(tmp_path):
+    with pytest.raises(ValueError, match="expected a game with a compiled environment"):
+        train_blueprint.trainable_game("kuhn_poker")
+    assert Variant().seven_pairs
