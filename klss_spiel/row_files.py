@@ -181,9 +181,9 @@ class RowFile:
         """What is in the file, after cutting off a torn line."""
         content = self.path.read_bytes()
         whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            logging.warning("%s: cut off a row that was not written to its end", self.path)
-            os.ftruncate(self._file, whole)
+        start = KEY.encode() if self._is_csv else f'{{"{KEY}"'.encode()
+        if content and not whole and not content.startswith(start[: len(content)]):
+            raise ValueError(f"{self.path} is not a file of rows; name another file")
         rows = _parse(self.path, content[:whole])
         if rows and all(row.get(ERROR) is not None for row in rows) and self._is_csv:
             # Their columns are not those of results, and there is nothing to lose.
@@ -198,6 +198,10 @@ class RowFile:
                 f"{self.path} holds rows of another command: expected columns {missing} among "
                 f"{list(dict.fromkeys(present))}; name another file"
             )
+        if whole < len(content):
+            # Last of all: files that are not ours stay as they are.
+            logging.warning("%s: cut off a row that was not written to its end", self.path)
+            os.ftruncate(self._file, whole)
         return rows
 
     @property

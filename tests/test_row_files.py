@@ -269,3 +269,13 @@ def test_the_last_complete_rows_of_a_key_count():
     assert found == {"a": [3, 4], "b": [7]}
     with pytest.raises(ValueError, match="a column 'key' in every row"):
         latest_by_key([{"x": 1}])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("content", ["a note of mine", "day,text\n1,first\n2,second"])
+def test_a_file_that_is_not_ours_stays_as_it_is(tmp_path, suffix, content):
+    path = tmp_path / f"notes{suffix}"
+    path.write_text(content)
+    with pytest.raises(ValueError, match="rows"):
+        RowFile(path, columns=["game"])
+    assert path.read_text() == content

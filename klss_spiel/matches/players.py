@@ -6,8 +6,8 @@ makes `mine(depth=4)` a player like all others. A maker is called once per game 
 `Seat` and the specification's arguments, and returns anything with `step(state)`, such as
 a `pyspiel.Bot`, at the start of a new game.
 
-Specifications are for the owner of the machine: `policy` reads files and `engine` starts
-programs, so nothing that listens to strangers may accept them.
+Specifications are for the owner of the machine: `policy` reads files, `engine` and `uci`
+start programs, so nothing that listens to strangers may accept them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from klss_spiel.specification import Registry, Specification, parse
 
 # Names of players that are told the truth; the mark goes wherever results are shown.
 SEEING = ("trusted", "cheating")
-# Histories above which a belief about states of OpenSpiel becomes a sample.
-BELIEF_LIMIT = 20_000
+# Histories above which a belief about states of OpenSpiel becomes a sample. States of games
+# in Python take a hundred times as long, and every decision follows several for each.
+_BELIEF_LIMIT = 20_000
+_BELIEF_LIMIT_IN_PYTHON = 2_000
 _DEFAULT_SECONDS = 1.0
 # Of the time that is left, the part to use for one move, and the part of the increment.
 _SHARE_OF_CLOCK = 1.0 / 30.0
@@ -152,6 +154,14 @@ def seconds_by_clock(remaining: float, increment: float) -> float:
     """How long to think about one move of a game with a clock."""
     share = _SHARE_OF_CLOCK * remaining + _SHARE_OF_INCREMENT * increment
     return max(0.0, min(share, 0.5 * remaining))
+
+
+def belief_limit(game: Any, wanted: int | None = None) -> int:
+    """How many histories of a `pyspiel.Game` a belief may hold, unless somebody says so."""
+    if wanted is not None:
+        return wanted
+    is_python = str(game.get_type().short_name).startswith("python_")
+    return _BELIEF_LIMIT_IN_PYTHON if is_python else _BELIEF_LIMIT
 
 
 @functools.lru_cache(maxsize=4)

@@ -13,7 +13,7 @@ import numpy as np
 
 from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
 from klss_spiel.arrays import FloatArray
-from klss_spiel.matches.players import BELIEF_LIMIT, Seat, register_player
+from klss_spiel.matches.players import Seat, belief_limit, register_player
 from klss_spiel.matches.referee import Player
 from klss_spiel.matches.world_engines import WorldEngine, make_engine
 from klss_spiel.search_game import Positions, SearchGame
@@ -119,11 +119,11 @@ class VotingPlayer:
 class IsmctsPlayer:
     """OpenSpiel's information-set MCTS on states drawn from the player's own belief."""
 
-    def __init__(self, seat: Seat, simulations: int = 1000, exploration: float = 2.0) -> None:
+    def __init__(self, seat: Seat, simulations: int, exploration: float, limit: int | None) -> None:
         from open_spiel.python.algorithms import ismcts, mcts
 
         rng = np.random.RandomState(seat.seed % 2**32)
-        game = OpenSpielSearchGame(seat.game, belief_limit=BELIEF_LIMIT, sample_belief=True)
+        game = _through_states(seat, limit)
         self._believer = Believer(game, seat.player)
         self._rng = np.random.default_rng(seat.seed)
         self._states: Positions = np.empty(0)
@@ -155,11 +155,16 @@ class IsmctsPlayer:
         return self._states[self._rng.integers(len(self._states))].clone()
 
 
-def _searchable(seat: Seat, limit: int) -> SearchGame:
+def _through_states(seat: Seat, limit: int | None) -> OpenSpielSearchGame:
+    histories = belief_limit(seat.game, limit)
+    return OpenSpielSearchGame(seat.game, belief_limit=histories, sample_belief=True)
+
+
+def _searchable(seat: Seat, limit: int | None) -> SearchGame:
     game = search_game(seat.game)
     if isinstance(game, OpenSpielSearchGame):
         # Packed positions are many at little cost; histories are not.
-        return OpenSpielSearchGame(seat.game, belief_limit=limit, sample_belief=True)
+        return _through_states(seat, limit)
     return game
 
 
@@ -169,19 +174,21 @@ def _make_pimc(
     depth: int = 4,
     engine: Value | Specification = "alphabeta",
     votes: bool = True,
-    limit: int = BELIEF_LIMIT,
+    limit: int | None = None,
 ) -> Player:
     game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine(engine, game, depth), worlds, votes)
 
 
-def _make_greedy(seat: Seat, worlds: int = 64, limit: int = BELIEF_LIMIT) -> Player:
+def _make_greedy(seat: Seat, worlds: int = 64, limit: int | None = None) -> Player:
     game = _searchable(seat, limit)
     return VotingPlayer(seat, game, make_engine("one_ply", game, 1), worlds, votes=False)
 
 
-def _make_ismcts(seat: Seat, simulations: int = 1000, exploration: float = 2.0) -> Player:
-    return IsmctsPlayer(seat, simulations, exploration)
+def _make_ismcts(
+    seat: Seat, simulations: int = 1000, exploration: float = 2.0, limit: int | None = None
+) -> Player:
+    return IsmctsPlayer(seat, simulations, exploration, limit)
 
 
 register_player("pimc", _make_pimc)

@@ -14,8 +14,8 @@ from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.bot import SubgameBot
 from klss_spiel.budget import Budget
 from klss_spiel.matches.players import (
-    BELIEF_LIMIT,
     Seat,
+    belief_limit,
     blueprint_of,
     register_player,
     seat_budget,
@@ -61,13 +61,13 @@ def _make_search(
     seconds: float | None = None,
     iterations: int | None = None,
     evaluator: Value | Specification | None = None,
-    belief_limit: int | None = None,
+    limit: int | None = None,
     **settings: Any,
 ) -> Player:
     given = any(limit is not None for limit in (nodes, seconds, iterations, seat.seconds))
     leaves = None if evaluator is None else _evaluator(seat, evaluator)
     bot = SearchBot(
-        _searchable(seat, leaves, belief_limit),
+        _searchable(seat, leaves, limit),
         seat.player,
         seat_budget(seat, nodes, seconds, iterations),
         parse_settings(preset, **settings),
@@ -76,12 +76,12 @@ def _make_search(
     return ClockedSearch(bot, given)
 
 
-def _searchable(seat: Seat, evaluator: Any, belief_limit: int | None) -> SearchGame:
+def _searchable(seat: Seat, evaluator: Any, limit: int | None) -> SearchGame:
     """The game, with beliefs that become samples: too much to remember is no lost game."""
     game = search_game(seat.game, evaluator)
     if isinstance(game, OpenSpielSearchGame):
-        return search_game(seat.game, evaluator, belief_limit or BELIEF_LIMIT, sample_belief=True)
-    return game if belief_limit is None else search_game(seat.game, evaluator, belief_limit)
+        return search_game(seat.game, evaluator, belief_limit(seat.game, limit), sample_belief=True)
+    return game  # packed positions are many at little cost
 
 
 def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:

@@ -200,7 +200,7 @@ def test_seconds_of_the_match_come_before_the_clock():
 
 def test_a_search_whose_belief_is_full_plays_on():
     game = "python_kriegspiel(board=minimal4x3,horizon=8)"
-    match = Match(game, ("search(nodes=20,belief_limit=30)", "random"), games=2, seed=3)
+    match = Match(game, ("search(nodes=20,limit=30)", "random"), games=2, seed=3)
     rows = play_match(match).rows
     assert not any("belief_limit" in (row["reason"] or "") for row in rows)
 
@@ -345,9 +345,37 @@ def test_jobs_swap_seats_and_share_seeds():
         "cheating(depth=2)",
         "trusted(mcts(simulations=10))",
         "cfr(10)",
+        "subgame(recipe=1-klss,blueprint=cfr:10)",
     ],
 )
 def test_every_player_plays_whole_games(game, player):
+    results = play_match(Match(game, (player, "random"), games=2))
+    assert results.failed == []
+    assert [row["reason"] for row in results.rows] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        "python_dark_chess(board=minimal4x3,horizon=10)",
+        "python_kriegspiel(board=minimal4x3,horizon=10)",
+    ],
+)
+@pytest.mark.parametrize(
+    "player",
+    [
+        "greedy(worlds=4,limit=100)",
+        "pimc(worlds=2,depth=2,limit=100)",
+        "ismcts(simulations=5,limit=100)",
+        "search(nodes=50,limit=100)",
+        "cheating(depth=2)",
+        "trusted(mcts(simulations=5))",
+        "zs21_baseline(depth=2,nodes=200)",
+    ],
+)
+def test_every_player_of_chess_plays_whole_games(game, player):
+    if player.startswith("zs21") and "kriegspiel" in game:
+        pytest.skip("its perfect-information search is one of dark chess")
     results = play_match(Match(game, (player, "random"), games=2))
     assert results.failed == []
     assert [row["reason"] for row in results.rows] == [None, None]
