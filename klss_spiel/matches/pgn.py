@@ -92,7 +92,7 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
         "Result": result,
         "Variant": _VARIANTS[short_name],
         "TimeControl": _time_control(row.get("clock")),
-        "Termination": _TERMINATIONS[row["termination"]],
+        "Termination": _TERMINATIONS.get(row["termination"], "normal"),
         "PlyCount": "0",
     }
     if start != boards.position_of("standard"):

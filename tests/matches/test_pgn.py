@@ -51,6 +51,12 @@ def test_tags_are_in_the_words_of_pgn():
     assert "{1.000 s over}" in pgn_of(row)
 
 
+def test_a_game_that_was_resigned_ended_normally_in_the_words_of_pgn():
+    game = "python_dark_chess(board=minimal4x3)"
+    row = {**play_match(Match(game, ("random", "random"), games=2)).rows[0]}
+    assert '[Termination "normal"]' in pgn_of({**row, "termination": "resigned"})
+
+
 def test_games_that_are_not_chess_are_refused():
     (row, _) = play_match(Match("kuhn_poker", ("random", "random"), games=2)).rows
     with pytest.raises(ValueError, match="python_dark_chess"):
