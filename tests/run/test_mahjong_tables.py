@@ -20,6 +20,8 @@ from tests.games.mahjong.test_game import _random_state
 _TINY = (
     "python_two_player_mahjong(ranks=3,honours=0,copies=3,sets=1,flowers=0,ting=False,kongs=False)"
 )
+# Long enough for both to discard.
+_SHORT = "python_two_player_mahjong(ranks=5,honours=2,sets=1,flowers=0)"
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +132,7 @@ def test_olss_2_with_opponent_sets_on_a_listed_game():
 
 def test_training_by_the_binary_saves_and_goes_on(tmp_path):
     config = train_blueprint.Config(
-        game=_TINY,
+        game=_SHORT,
         loss="ach",
         output=str(tmp_path / "tiny.safetensors"),
         minutes=None,
@@ -151,7 +153,7 @@ def test_training_by_the_binary_saves_and_goes_on(tmp_path):
     assert rows[0]["plays"] == "sampled"
     more = train_blueprint.run(dataclasses.replace(config, updates=3))
     assert more[0]["updates"] == 3
-    game = load_game(_TINY).trainable_game()
+    game = load_game(_SHORT).trainable_game()
     assert isinstance(mahjong_players.loaded(game, config.output), NetworkBlueprint)
     model = dataclasses.replace(
         config, model_of=config.output, output=str(tmp_path / "model.safetensors"), updates=1
@@ -164,3 +166,11 @@ def test_training_needs_an_end_and_an_environment(tmp_path):
     with pytest.raises(ValueError, match="expected a game with a compiled environment"):
         train_blueprint.trainable_game("kuhn_poker")
     assert Variant().seven_pairs
+
+
+def test_the_shipped_blueprint_plays_well():
+    game = load_game(mahjong_tables.GAME).trainable_game()
+    blueprint = mahjong_players.loaded(game, mahjong_players.ACH)
+    points = game.strength(blueprint.chooser(0, sampled=False), "random", 40, seed=0)
+    # 20.7 against random players in 4000 games; 40 pairs deviate by 2.
+    assert points.mean() > 12

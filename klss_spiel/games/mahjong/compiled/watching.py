@@ -21,6 +21,7 @@ from klss_spiel.games.mahjong.compiled.trainable import ViewPlayer
 from klss_spiel.games.mahjong.variant import Variant
 
 _NOBODY = -1
+_MOST_BARREN_STEPS = 1000
 
 
 class OpponentDiscards(NamedTuple):
@@ -51,7 +52,7 @@ def opponent_discards(
     possible = np.zeros((num_games, tiles.NUM_KINDS), np.bool_)
     every = np.arange(num_games)
     kept: list[OpponentDiscards] = []
-    number = 0
+    number, barren = 0, 0
     while True:
         seen = games.observe()
         chosen = choose(seen.features, seen.legal)
@@ -65,6 +66,9 @@ def opponent_discards(
             )
         )
         number += int(answered.sum())
+        barren = 0 if answered.any() else barren + 1
+        if barren > _MOST_BARREN_STEPS:
+            raise ValueError(f"expected opponents who discard in turn, got none with {variant}")
         which = np.flatnonzero(discards)
         rows = games.rows[which]
         players = seen.player[which]
