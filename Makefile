@@ -24,7 +24,7 @@ play: $(VENV)/.installed
 	@$(BIN)/python -m klss_spiel.run.web --open
 
 test: $(VENV)/.installed
-	@$(BIN)/python -m pytest -m "not slow" -n 2
+	@$(BIN)/python -m pytest -m "not slow" -n 2 --dist worksteal
 
 test-slow: $(VENV)/.installed
 	@$(BIN)/python -m pytest -m slow
