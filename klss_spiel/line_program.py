@@ -89,6 +89,7 @@ class LineProgram:
                     f"expected {wanted} within {seconds:g} s after {line!r}"
                 ) from None
             if answer is None:
+                self._lines.put(None)  # it stays true for whoever asks next
                 raise ProgramError(f"expected {wanted} after {line!r}, but the program ended")
             if answer.split()[:1] == [wanted]:
                 return answer
