@@ -85,6 +85,10 @@ assert klss_spiel.__file__.startswith({str(site_packages)!r}), klss_spiel.__file
 assert jax.__file__.startswith({lent!r}), jax.__file__
 failed, tried = doctest.testfile({str(ROOT / "README.md")!r}, module_relative=False)
 assert failed == 0 and tried > 5, (failed, tried)
+from klss_spiel import weights
+assert "values_leduc" in weights.shipped_names()
+loaded = weights.load("values_leduc", kind="range_values", game="leduc_poker()")
+assert "optax" not in __import__("sys").modules
 """
     subprocess.run([str(python), "-I", "-c", script], cwd=elsewhere, check=True)
 

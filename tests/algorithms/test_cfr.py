@@ -19,15 +19,12 @@ from klss_spiel.sequence_form import (
     make_sequence_form,
     sequence_form_from_tree,
 )
+from tests.helpers.games import form_of
 
 GOOFSPIEL = "goofspiel(num_cards=4,imp_info=True,points_order=ascending,returns_type=win_loss)"
 DARK_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 # Not dark hex: in its symmetric positions regrets tie at 0 at reached infosets.
 GAMES = ["kuhn_poker", "leduc_poker", "liars_dice(dice_sides=5)", GOOFSPIEL]
-
-
-def _form(name: str) -> SequenceForm:
-    return sequence_form_from_tree(tree_from_game(name))
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -139,19 +136,19 @@ def test_a_game_of_a_known_size_class_compiles_nothing():
     # 90 and 93 pennies have different numbers of everything, in equal classes.
     shapes = []
     for n in (90, 93):
-        padded = pad_form(_form(f"python_n_matching_pennies(n={n})"))
+        padded = pad_form(form_of(f"python_n_matching_pennies(n={n})"))
         shapes.append([b.mask.shape for p in padded.players for b in blocks(p)])
         before = cfr_jax.trace_count
         cfr.solve(padded, 3)
         traced = cfr_jax.trace_count - before
     assert shapes[0] == shapes[1]
     assert traced == 0
-    cfr.solve(_form("python_n_matching_pennies(n=300)"), 3, engine="jax")
+    cfr.solve(form_of("python_n_matching_pennies(n=300)"), 3, engine="jax")
     assert cfr_jax.trace_count > before  # the counter does count
 
 
 def test_padding_is_inert():
-    form = _form(GOOFSPIEL)
+    form = form_of(GOOFSPIEL)
     padded = pad_form(form)
     assert padded.length(0) > form.treeplexes[0].num_sequences
     plans = cfr.solve(padded, 5).last
@@ -175,7 +172,7 @@ def test_padded_payoffs_equal_the_sparse_product(seed):
 
 
 def test_resuming_equals_running_through(tmp_path):
-    form = _form(DARK_HEX)
+    form = form_of(DARK_HEX)
     whole = cfr.solve(form, 20, regret.PRM_PLUS)
     half = cfr.solve(form, 8, regret.PRM_PLUS)
     half.save(tmp_path / "half.npz")
@@ -190,11 +187,11 @@ def test_resuming_equals_running_through(tmp_path):
     assert [chunk.iterations for chunk in chunks] == [7, 14, 20]
     np.testing.assert_array_equal(chunks[-1].average[0], whole.average[0])
     with pytest.raises(ValueError, match="another game's solution"):
-        cfr.Solution.load(tmp_path / "half.npz", _form("kuhn_poker"))
+        cfr.Solution.load(tmp_path / "half.npz", form_of("kuhn_poker"))
 
 
 def test_a_batch_gives_the_results_of_solving_one_by_one():
-    forms = [_form(name) for name in ("kuhn_poker", DARK_HEX, "kuhn_poker")]
+    forms = [form_of(name) for name in ("kuhn_poker", DARK_HEX, "kuhn_poker")]
     batch = cfr.solve_batch(forms, 30)
     assert len(batch) == 3 and cfr.solve_batch([], 30) == []
     for form, together in zip(forms, batch, strict=True):
@@ -205,7 +202,7 @@ def test_a_batch_gives_the_results_of_solving_one_by_one():
 
 
 def test_float32_follows_float64():
-    form = _form("kuhn_poker")
+    form = form_of("kuhn_poker")
     single = cfr.solve(form, 50, dtype=np.float32)
     double = cfr.solve(form, 50, dtype=np.float64)
     gaps = [sum(best_response_values(form, s.average)) for s in (single, double)]
@@ -215,4 +212,4 @@ def test_float32_follows_float64():
 
 def test_negative_iterations_are_refused():
     with pytest.raises(ValueError, match="at least 0, got -1"):
-        cfr.solve(_form("kuhn_poker"), -1)
+        cfr.solve(form_of("kuhn_poker"), -1)

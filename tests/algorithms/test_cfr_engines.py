@@ -23,14 +23,11 @@ from klss_spiel.sequence_form import (
     make_sequence_form,
     sequence_form_from_tree,
 )
+from tests.helpers.games import form_of
 from tests.helpers.random_trees import random_tree
 
 GOOFSPIEL = "goofspiel(num_cards=3,imp_info=True,points_order=random,returns_type=win_loss)"
 TOLERANCE = 1e-12
-
-
-def _form(name):
-    return sequence_form_from_tree(tree_from_game(name))
 
 
 def _without_ties(form):
@@ -75,22 +72,22 @@ def _assert_engines_agree(form, steps, **arguments):
 def test_engines_agree(name, minimizer, averaging):
     minimizer = regret.MINIMIZERS[minimizer]
     _assert_engines_agree(
-        _without_ties(_form(name)), [1] * 12, minimizer=minimizer, averaging=averaging
+        _without_ties(form_of(name)), [1] * 12, minimizer=minimizer, averaging=averaging
     )
 
 
 @pytest.mark.parametrize("minimizer", [regret.RM_PLUS, regret.REEVALUATED_PRM_PLUS])
 def test_engines_agree_with_simultaneous_updates(minimizer):
-    _assert_engines_agree(_form("kuhn_poker"), [1] * 12, minimizer=minimizer, alternating=False)
+    _assert_engines_agree(form_of("kuhn_poker"), [1] * 12, minimizer=minimizer, alternating=False)
 
 
 def test_engines_agree_over_many_iterations_at_once():
     # No infoset of kuhn poker has regrets that are all 0 up to rounding.
-    _assert_engines_agree(_form("kuhn_poker"), [40, 60])
+    _assert_engines_agree(form_of("kuhn_poker"), [40, 60])
 
 
 def test_engines_agree_on_payoffs_as_they_are_up_to_the_first_tie():
-    _assert_engines_agree(_form("leduc_poker"), [1] * 6)
+    _assert_engines_agree(form_of("leduc_poker"), [1] * 6)
 
 
 @settings(max_examples=3)
@@ -111,7 +108,7 @@ def test_engines_agree_on_gadgets(recipe):
 
 
 def test_float32_engines_agree_to_single_precision():
-    form = _form("kuhn_poker")
+    form = form_of("kuhn_poker")
     single, by_jax = (
         cfr.solve(form, 20, engine=engine, dtype=np.float32) for engine in ("compiled", "jax")
     )
@@ -123,7 +120,7 @@ def test_float32_engines_agree_to_single_precision():
 
 
 def test_a_start_is_left_as_it_was():
-    form = cfr.prepare(_form("kuhn_poker"), "compiled")
+    form = cfr.prepare(form_of("kuhn_poker"), "compiled")
     start = cfr.solve(form, 5)
     before = [player.regret.copy() for player in start.players]
     once, twice = cfr.solve(form, 5, start=start), cfr.solve(form, 5, start=start)
@@ -198,7 +195,7 @@ def _paper_pcfr_plus(form, iterations):
 
 @pytest.mark.parametrize("engine", ["compiled", "jax"])
 def test_pcfr_plus_is_that_of_its_paper(engine):
-    form = _form("kuhn_poker")
+    form = form_of("kuhn_poker")
     for iterations in (1, 2, 7):
         z, strategies = _paper_pcfr_plus(form, iterations)
         solution = cfr.solve(form, iterations, regret.REEVALUATED_PRM_PLUS, engine=engine)
@@ -217,7 +214,7 @@ def test_minimizers_are_values(minimizer):
 
 
 def test_unknown_engines_and_odd_iterations_are_refused():
-    form = _form("kuhn_poker")
+    form = form_of("kuhn_poker")
     with pytest.raises(ValueError, match=r"auto, compiled, jax, got 'cuda'"):
         cfr.solve(form, 1, engine="cuda")
     with pytest.raises(ValueError, match=r"whole number of iterations .* got 1000\.0"):
@@ -225,7 +222,7 @@ def test_unknown_engines_and_odd_iterations_are_refused():
     with pytest.raises(ValueError, match="float32 or float64, got int64"):
         cfr.solve(form, 1, dtype=np.int64, engine="compiled")
     with pytest.raises(ValueError, match="another game's solution"):
-        cfr.solve(form, 1, start=cfr.solve(_form("leduc_poker"), 1))
+        cfr.solve(form, 1, start=cfr.solve(form_of("leduc_poker"), 1))
     with pytest.raises(ValueError, match=r"expected a SequenceForm, .* got 17"):
         cfr.solve(17, 1)
 
@@ -246,7 +243,7 @@ def test_auto_takes_jax_only_for_long_runs_on_dense_games():
     )
     row, column = (index.ravel() + 1 for index in np.indices(sizes))
     dense = make_sequence_form(treeplexes, row, column, rng.normal(size=row.size))
-    sparse = _form("leduc_poker")
+    sparse = form_of("leduc_poker")
     forever = 10**9
     assert isinstance(cfr.prepare(dense, iterations=1000), CompiledForm)
     assert isinstance(cfr.prepare(dense, iterations=forever), JaxForm)
