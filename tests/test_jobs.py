@@ -15,6 +15,7 @@ from klss_spiel.executors import InProcess, Processes, parse_executor
 from klss_spiel.jobs import Job, compute_rows, finish_jobs, job_from_columns, key_of, shard
 from klss_spiel.row_files import RowFile, read_rows
 from klss_spiel.versions import versions
+from tests.helpers.interrupts import heed_interrupts
 
 ROOT = pathlib.Path(__file__).parent.parent
 SUFFIXES = [".csv", ".jsonl"]
@@ -417,6 +418,7 @@ def test_a_stopped_run_leaves_whole_rows_and_goes_on(tmp_path, executor, how):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     try:
         wait_for(lambda: len(read_rows(path)) >= 5)

@@ -253,7 +253,8 @@ def test_auto_takes_jax_only_for_long_runs_on_dense_games():
 
 def test_an_interrupt_ends_a_long_run():
     script = """
-import _thread, threading, time
+import _thread, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
 from klss_spiel.algorithms import cfr
 form = cfr.prepare(__import__("klss_spiel.openspiel").openspiel.sequence_form_of("leduc_poker"))
 cfr.solve(form, 10)

@@ -14,6 +14,7 @@ import pytest
 from klss_spiel.jobs import compute_rows, job_from_columns, shard, shard_stamp
 from klss_spiel.row_files import read_rows
 from klss_spiel.run import benchmark, job_flags, merge
+from tests.helpers.interrupts import heed_interrupts
 from tests.helpers.paths import ROOT
 
 SCRIPT = """
@@ -137,6 +138,7 @@ def test_interruption_shows_what_was_finished(command, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     end = time.monotonic() + 60.0
     while len(read_rows(path)) < 2 and time.monotonic() < end:

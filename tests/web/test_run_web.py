@@ -9,6 +9,7 @@ import urllib.request
 
 import pytest
 
+from tests.helpers.interrupts import heed_interrupts
 from tests.helpers.paths import ROOT
 from tests.web import live_server
 
@@ -20,6 +21,7 @@ def _start(*flags):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
 
 
