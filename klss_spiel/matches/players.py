@@ -25,10 +25,6 @@ from klss_spiel.specification import Registry, Specification, parse
 
 # Names of players that are told the truth; the mark goes wherever results are shown.
 SEEING = ("trusted", "cheating")
-# Histories above which a belief about states of OpenSpiel becomes a sample. States of games
-# in Python take a hundred times as long, and every decision follows several for each.
-_BELIEF_LIMIT = 20_000
-_BELIEF_LIMIT_IN_PYTHON = 2_000
 _DEFAULT_SECONDS = 1.0
 # Of the time that is left, the part to use for one move, and the part of the increment.
 _SHARE_OF_CLOCK = 1.0 / 30.0
@@ -154,14 +150,6 @@ def seconds_by_clock(remaining: float, increment: float) -> float:
     """How long to think about one move of a game with a clock."""
     share = _SHARE_OF_CLOCK * remaining + _SHARE_OF_INCREMENT * increment
     return max(0.0, min(share, 0.5 * remaining))
-
-
-def belief_limit(game: Any, wanted: int | None = None) -> int:
-    """How many histories of a `pyspiel.Game` a belief may hold, unless somebody says so."""
-    if wanted is not None:
-        return wanted
-    is_python = str(game.get_type().short_name).startswith("python_")
-    return _BELIEF_LIMIT_IN_PYTHON if is_python else _BELIEF_LIMIT
 
 
 @functools.lru_cache(maxsize=4)

@@ -13,7 +13,7 @@ import numpy as np
 
 from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
 from klss_spiel.arrays import FloatArray
-from klss_spiel.matches.players import Seat, belief_limit, register_player
+from klss_spiel.matches.players import Seat, register_player
 from klss_spiel.matches.referee import Player
 from klss_spiel.matches.world_engines import WorldEngine, make_engine
 from klss_spiel.search_game import Positions, SearchGame
@@ -156,8 +156,7 @@ class IsmctsPlayer:
 
 
 def _through_states(seat: Seat, limit: int | None) -> OpenSpielSearchGame:
-    histories = belief_limit(seat.game, limit)
-    return OpenSpielSearchGame(seat.game, belief_limit=histories, sample_belief=True)
+    return OpenSpielSearchGame(seat.game, belief_limit=limit)
 
 
 def _searchable(seat: Seat, limit: int | None) -> SearchGame:

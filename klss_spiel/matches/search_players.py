@@ -15,7 +15,6 @@ from klss_spiel.algorithms.subgame.bot import SubgameBot
 from klss_spiel.budget import Budget
 from klss_spiel.matches.players import (
     Seat,
-    belief_limit,
     blueprint_of,
     register_player,
     seat_budget,
@@ -77,10 +76,10 @@ def _make_search(
 
 
 def _searchable(seat: Seat, evaluator: Any, limit: int | None) -> SearchGame:
-    """The game, with beliefs that become samples: too much to remember is no lost game."""
+    """The game, with beliefs of at most `limit` histories where it is searched by states."""
     game = search_game(seat.game, evaluator)
     if isinstance(game, OpenSpielSearchGame):
-        return search_game(seat.game, evaluator, belief_limit(seat.game, limit), sample_belief=True)
+        return search_game(seat.game, evaluator, limit)
     return game  # packed positions are many at little cost
 
 

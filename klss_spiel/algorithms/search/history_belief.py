@@ -133,7 +133,7 @@ class HistoryBelief:
                 if not self._sample:
                     raise ValueError(
                         f"more than {self._limit} histories of {self._game} fit what player "
-                        f"{self.player} was told; raise belief_limit or set sample_belief (of "
+                        f"{self.player} was told; raise belief_limit or allow sample_belief (of "
                         "SearchBot or search_game)"
                     )
                 self.complete, sampling = False, True

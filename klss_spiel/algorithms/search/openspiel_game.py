@@ -35,6 +35,10 @@ from klss_spiel.search_game import (
 from klss_spiel.specification import Specification
 from klss_spiel.tree import CHANCE, NO_ACTION, PLAYERS, TERMINAL
 
+# States of games written in Python cost much more than those in C++.
+_HISTORIES = 20_000
+_HISTORIES_OF_PYTHON_GAMES = 2_000
+
 
 def search_game(
     game: Any,
@@ -49,8 +53,8 @@ def search_game(
       evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
         None for the game's own, which is zero unless the game brings a better one.
       belief_limit: most positions a belief may hold; None for the default.
-      sample_belief: past the limit go on with a sample instead of raising an error; None
-        for the default: games searched through their states raise it.
+      sample_belief: past the limit go on with a sample, and say so; False raises an error
+        there. None for the default, a sample.
 
     Raises:
       TypeError: an evaluator that cannot be called.
@@ -80,6 +84,12 @@ def search_game(
     return cast(SearchGame, searched)
 
 
+def default_belief_limit(game: Any) -> int:
+    """How many histories a belief holds unless somebody says so: some seconds' worth."""
+    is_python = str(game.get_type().short_name).startswith("python_")
+    return _HISTORIES_OF_PYTHON_GAMES if is_python else _HISTORIES
+
+
 class OpenSpielSearchGame:
     """Any OpenSpiel game of two players, through its state interface.
 
@@ -94,23 +104,25 @@ class OpenSpielSearchGame:
         self,
         game: Any,
         evaluator: LeafEvaluator = zero_evaluator,
-        belief_limit: int = 100_000,
-        sample_belief: bool = False,
+        belief_limit: int | None = None,
+        sample_belief: bool = True,
     ) -> None:
         """Makes a game searchable.
 
         Args:
           game: a `pyspiel.Game` or a game string.
           evaluator: values of unfinished positions.
-          belief_limit: most histories a belief may hold.
-          sample_belief: past the limit keep a sample instead of raising an error.
+          belief_limit: most histories a belief may hold; `default_belief_limit` if None.
+          sample_belief: past the limit keep a sample, and say so; else raise an error.
         """
         if isinstance(game, str):
             game = load_game(game)
         check_supported(game)
         self.game = turn_based(game)
         self._evaluator = evaluator
-        self._belief_limit = belief_limit
+        self._belief_limit = (
+            default_belief_limit(self.game) if belief_limit is None else belief_limit
+        )
         self._sample_belief = sample_belief
         self.utility_offset = payoff_offset(self.game)
         self.utility_scale = largest_payoff(self.game)

@@ -389,9 +389,9 @@ def test_what_cannot_be_played_is_refused_at_construction():
 
 def test_beliefs_past_their_limit_are_refused_or_sampled_as_the_error_says():
     state = leduc_state(0, 3)
-    with pytest.raises(ValueError, match="belief_limit or set sample_belief"):
-        SearchBot(LEDUC, 0, SMALL, belief_limit=3).step(state)
-    bot = SearchBot(LEDUC, 0, SMALL, belief_limit=3, sample_belief=True)
+    with pytest.raises(ValueError, match="belief_limit or allow sample_belief"):
+        SearchBot(LEDUC, 0, SMALL, belief_limit=3, sample_belief=False).step(state)
+    bot = SearchBot(LEDUC, 0, SMALL, belief_limit=3)
     assert bot.step(state) in state.legal_actions()
     assert not bot.report.belief_complete
     assert any("incomplete" in text for text in bot.report.degraded)
