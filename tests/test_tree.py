@@ -2,19 +2,14 @@
 
 import dataclasses
 import functools
-import pickle
 import sys
-import tracemalloc
 
 import numpy as np
 import pyspiel
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from klss_spiel.openspiel import check_supported, load_game, tree_from_game, turn_based
 from klss_spiel.tree import (
-    CHANCE,
     EMPTY_SEQUENCE,
     NO_ACTION,
     NO_INFOSET,
@@ -24,8 +19,6 @@ from klss_spiel.tree import (
     TERMINAL,
     GameTree,
 )
-from klss_spiel.tree_builder import TreeBuilder
-from klss_spiel.tree_checks import check_tree
 from tests.helpers import toy_games
 from tests.helpers.games import tree_of
 
@@ -407,188 +400,3 @@ def test_an_interrupted_build_leaves_nothing_behind(reports):
             assert np.array_equal(getattr(whole, field.name), getattr(again, field.name))
     for p in PLAYERS:
         assert whole.infosets[p].labels == again.infosets[p].labels
-
-
-# Corrupted trees.
-
-
-def edited(array: np.ndarray, index, value) -> np.ndarray:
-    array = array.copy()
-    array[index] = value
-    return array
-
-
-def with_infosets(tree: GameTree, player: int, **changes) -> GameTree:
-    tables = list(tree.infosets)
-    tables[player] = dataclasses.replace(tables[player], **changes)
-    return dataclasses.replace(tree, infosets=tuple(tables))
-
-
-def first(condition) -> int:
-    return int(np.flatnonzero(condition)[0])
-
-
-def corruptions(tree: GameTree):
-    """(what was done, corrupted tree, expected message)."""
-    dealt = first(tree.parent == ROOT)
-    decision = first(tree.player == 0)
-    child = int(tree.first_child[decision])
-    leaf = int(tree.terminals[0])
-    label = tree.infosets[0].labels
-    two = tree.infosets[0].decisions[:2]
-    change = functools.partial(dataclasses.replace, tree)
-    yield "sum", change(chance=edited(tree.chance, dealt, 0.9)), "sum to"
-    yield "nan", change(chance=edited(tree.chance, dealt, np.nan)), "sum to"
-    negative = edited(edited(tree.chance, dealt, -tree.chance[dealt]), dealt + 1, 1.0)
-    yield "negative", change(chance=negative), "zero or less"
-    yield "move", change(chance=edited(tree.chance, child, 0.5)), "other than 1"
-    yield "payoff", change(utility=edited(tree.utility, leaf, np.inf)), "finite"
-    yield "inner payoff", change(utility=edited(tree.utility, ROOT, 1.0)), "not terminal"
-    yield "order", change(parent=edited(tree.parent, 1, 2)), "breadth-first"
-    yield "parent", change(parent=edited(tree.parent, -1, 1)), "breadth-first"
-    yield "root", change(parent=edited(tree.parent, ROOT, 0)), "breadth-first"
-    yield "levels", change(level_start=edited(tree.level_start, 2, 6)), "breadth-first"
-    yield "short", change(level_start=tree.level_start[:-1]), "breadth-first"
-    yield "terminal", change(player=edited(tree.player, leaf, CHANCE)), "terminal node"
-    yield "turn", change(player=edited(tree.player, decision, 1)), "whose turn"
-    yield "action", change(action=edited(tree.action, child, 7)), "different actions"
-    one = two[0]
-    fewer = edited(tree.infosets[0].num_actions, one, tree.infosets[0].num_actions[one] - 1)
-    yield "fewer", with_infosets(tree, 0, num_actions=fewer), "different numbers of actions"
-    same = tuple(label[two[1]] if i == two[0] else text for i, text in enumerate(label))
-    yield "label", with_infosets(tree, 0, labels=same), "perfect recall"
-    other = next(
-        node
-        for node in np.flatnonzero(tree.player == 0)
-        if tree.sequence[0, node] != tree.sequence[0, decision]
-        and tree.num_children[node] == tree.num_children[decision]
-    )
-    merged = edited(tree.infoset, (0, other), tree.infoset[0, decision])
-    yield "merged", change(infoset=merged), "(perfect recall|different actions)"
-    sequence = edited(tree.sequence, (1, dealt), tree.sequence[1, dealt] + 1)
-    yield "sequence", change(sequence=sequence), "different own actions"
-    late = int(tree.infoset[1, leaf])
-    before = edited(tree.infosets[1].parent, late, tree.infosets[1].num_infosets - 1)
-    yield "before", with_infosets(tree, 1, parent=before), "from different ones"
-
-
-def test_every_kind_of_corruption_is_caught():
-    tree = tree_of("kuhn_poker")
-    check_tree(tree)
-    for what, corrupted, message in corruptions(tree):
-        with pytest.raises(ValueError, match=message):
-            check_tree(corrupted)
-            pytest.fail(f"a tree with a wrong {what} passed")
-
-
-@given(st.sampled_from(["kuhn_poker", "matrix_rps", "python_toy_game"]), st.data())
-def test_two_infosets_of_a_player_cannot_be_swapped_at_single_nodes(name, data):
-    # Perfect recall in the large: give one node another node's infoset, and it shows,
-    # unless the two nodes differ in nothing the player did and met before.
-    tree = tree_of(name)
-    p = data.draw(st.sampled_from(PLAYERS))
-    node = data.draw(st.integers(0, tree.num_nodes - 1))
-    other = data.draw(st.integers(0, tree.num_nodes - 1))
-    infosets = tree.infosets[p]
-    a, b = tree.infoset[p, node], tree.infoset[p, other]
-    swapped = dataclasses.replace(tree, infoset=edited(tree.infoset, (p, node), b))
-    if a == b:
-        check_tree(swapped)
-    elif (
-        infosets.num_actions[a] != infosets.num_actions[b]
-        or infosets.parent_sequence[a] != infosets.parent_sequence[b]
-    ):
-        with pytest.raises(ValueError, match=r"infoset|whose turn|recall"):
-            check_tree(swapped)
-
-
-# The builder by hand.
-
-
-def test_a_tree_can_be_built_by_hand_in_any_order_of_parents_before_children():
-    # Player 0 names a bit, player 1 guesses blindly: depth first and breadth first.
-    def add(builder, parent, action, player, told, **more):
-        actions = (0, 1) if player in PLAYERS else ()
-        return builder.add_node(parent, action, player, told, actions, **more)
-
-    def leaves(builder, node, bit):
-        for guess in (0, 1):
-            add(builder, node, guess, TERMINAL, ("end", "end"), utility=1.0 if guess == bit else -1)
-
-    deep, broad = TreeBuilder("bit"), TreeBuilder("bit")
-    root = add(deep, NO_PARENT, NO_ACTION, 0, ("start", "start"))
-    for bit in (0, 1):
-        leaves(deep, add(deep, root, bit, 1, ("named", "guess")), bit)
-    root = add(broad, NO_PARENT, NO_ACTION, 0, ("start", "start"))
-    middle = [add(broad, root, bit, 1, ("named", "guess")) for bit in (0, 1)]
-    for bit in (0, 1):
-        leaves(broad, middle[bit], bit)
-    assert len(deep) == len(broad) == 7
-    one, two = deep.build(), broad.build()
-    for tree in (one, two):
-        check_tree(tree)
-        assert tree.parent.tolist() == [-1, 0, 0, 1, 1, 2, 2]
-        assert tree.utility.tolist() == [0, 0, 0, 1, -1, -1, 1]
-        assert [len(infosets.decisions) for infosets in tree.infosets] == [1, 1]
-        assert tree.infoset[1].tolist()[1:3] == [tree.infoset[1, 1]] * 2
-
-
-def test_an_empty_builder_is_refused():
-    with pytest.raises(ValueError, match="at least a root"):
-        TreeBuilder("nothing").build()
-
-
-def _arrays(data):
-    values = [getattr(data, field.name) for field in dataclasses.fields(data)]
-    return [value for value in values if isinstance(value, np.ndarray)]
-
-
-@pytest.mark.parametrize("how", ["made", "pickled"])
-def test_arrays_of_a_tree_cannot_be_written_to(how):
-    original = tree_from_game("kuhn_poker")
-    assert len(original.terminals)  # Computed once and kept; not part of a pickle.
-    tree = {"made": original, "pickled": pickle.loads(pickle.dumps(original))}[how]
-    derived = [tree.terminals, tree.num_children, tree.first_child, tree.chance_reach]
-    arrays = [*_arrays(tree), *derived]
-    for infosets in tree.infosets:
-        arrays += [*_arrays(infosets), infosets.decisions]
-    assert len(arrays) == 8 + 4 + 2 * (6 + 1)
-    for values in arrays:
-        with pytest.raises(ValueError, match="read-only"):
-            values[...] = 0
-
-
-@pytest.mark.parametrize(
-    ("name", "bytes_per_node"), [("liars_dice(dice_sides=4)", 105), (GOOFSPIEL, 160)]
-)
-def test_building_a_tree_needs_little_memory(name, bytes_per_node):
-    game = pyspiel.load_game(name)
-    tree_from_game("kuhn_poker")  # Imports and caches are not the tree's.
-    tracemalloc.start()
-    try:
-        tree = tree_from_game(game, from_states=True)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    print(f"{name}: {peak / tree.num_nodes:.0f} bytes per node of {tree.num_nodes}")
-    assert peak / tree.num_nodes < bytes_per_node
-
-
-class _SameHash(str):
-    """Information states that hash alike, as two of many millions may."""
-
-    __slots__ = ()
-
-    def __hash__(self):
-        return 7
-
-
-def test_information_states_with_one_hash_are_refused():
-    builder = TreeBuilder("unlucky")
-    root = builder.add_node(NO_PARENT, NO_ACTION, CHANCE, ("start", "start"))
-    for outcome in (0, 1):
-        told = _SameHash(f"card {outcome}")
-        node = builder.add_node(root, outcome, 0, (told, "dealt"), [0], chance=0.5)
-        builder.add_node(node, 0, TERMINAL, ("end", "end"))
-    with pytest.raises(ValueError, match="'card 0' and 'card 1' of unlucky have the same hash"):
-        builder.build()
