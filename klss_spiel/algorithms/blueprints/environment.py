@@ -70,11 +70,8 @@ class BatchEnvironment(Protocol):
         """Goes on from what `state` returned."""
 
 
-class TrainableGame(Protocol):
-    """A zero-sum game with a compiled environment.
-
-    A `pyspiel.Game` offers one by a method `trainable_game()`.
-    """
+class EncodedGame(Protocol):
+    """A game whose infosets are rows of numbers."""
 
     @property
     def name(self) -> str:
@@ -87,6 +84,13 @@ class TrainableGame(Protocol):
     @property
     def num_features(self) -> int:
         """F."""
+
+
+class TrainableGame(EncodedGame, Protocol):
+    """A zero-sum game with a compiled environment.
+
+    A `pyspiel.Game` offers one by a method `trainable_game()`.
+    """
 
     @property
     def num_actions(self) -> int:

@@ -21,7 +21,7 @@ import optax
 from klss_spiel import weights
 from klss_spiel.algorithms.blueprints import network
 from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint
-from klss_spiel.algorithms.blueprints.environment import Chooser, Features
+from klss_spiel.algorithms.blueprints.environment import Chooser, EncodedGame, Features
 from klss_spiel.arrays import BoolArray, LongArray
 
 KIND = "environment_model"
@@ -41,20 +41,8 @@ class OpponentMoves(NamedTuple):
     move: LongArray
 
 
-class ObservableGame(Protocol):
+class ObservableGame(EncodedGame, Protocol):
     """A game whose opponents' moves can be watched."""
-
-    @property
-    def name(self) -> str:
-        """OpenSpiel's string of the game."""
-
-    @property
-    def feature_version(self) -> int:
-        """Of the encoding of what players see."""
-
-    @property
-    def num_features(self) -> int:
-        """F."""
 
     @property
     def num_moves(self) -> int:
