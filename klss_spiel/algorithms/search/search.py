@@ -91,6 +91,7 @@ class Search:
         self.information: Information | None = None
         self.halfway = 0
         self._node_values: FloatArray | None = None
+        self._owed = 0.0
         self._expansion = ExpansionState(seed, explorer=tree.player)
         self._worker: concurrent.futures.Executor | None = None
 
@@ -191,9 +192,10 @@ class Search:
         return len(leaves)
 
     def _round_of_cfr(self, clock: Clock) -> None:
-        """One iteration, then as many leaves as the growth rate asks for."""
+        """Iterations, then as many leaves as the growth rate asks for or make a batch."""
         tree, settings = self.tree, self.settings
-        wanted = max(1, round(settings.growth * tree.num_nodes))
+        growth = settings.growth * tree.num_nodes
+        wanted = max(1, round(growth))
         if (
             clock.fraction >= 1.0 - settings.settling
             or self.evaluator.timed_out
@@ -204,14 +206,21 @@ class Search:
             self.iterate(count)
             clock.spend(iterations=count, nodes=count * wanted)
             return
-        if self._worker is None:
-            self.iterate()
+        count = max(1, int(self._owed))
+        if self._worker is not None:
+            count -= 1  # the last one is done while children are made
+        if count:
+            self.iterate(count)
+        at_once = round(min(float(settings.batch), settings.batch_share * tree.num_nodes))
         family_size = max(1.0, tree.num_nodes / tree.num_families)
-        attempts = max(1, round(wanted / family_size))
-        before = tree.num_nodes
+        attempts = max(1, round(max(wanted, at_once) / family_size))
+        before, iterations = tree.num_nodes, self.effort.iterations
         expanded = self.grow(attempts)
         added = tree.num_nodes - before
-        clock.spend(iterations=1, nodes=added + attempts - expanded)
+        count += self.effort.iterations - iterations
+        # What was added beyond the growth of one iteration is owed some more of them.
+        self._owed = max(0.0, self._owed - count) + added / growth if at_once > wanted else 0.0
+        clock.spend(iterations=count, nodes=added + attempts - expanded)
 
     def _round_of_exact(self, clock: Clock) -> bool:
         """An exact equilibrium, then one round of deepening.

@@ -87,6 +87,9 @@ class SearchSettings:
       exploration: C of the upper bounds in `expansion`.
       best_child: new infosets start on the child with the best evaluation.
       growth: nodes added per iteration of CFR, as a share of the tree.
+      batch: nodes to add at once at least, so that compiled code stays busy; then as many
+        iterations follow as `growth` asks for. 1 for one iteration at a time.
+      batch_share: but no more than this share of the tree at once.
       settling: last share of the budget, in which the tree does not grow.
       worker: make children in a second thread while CFR iterates. Pays where expansion
         or evaluation releases Python's lock (compiled games, engines, networks);
@@ -118,6 +121,8 @@ class SearchSettings:
     exploration: float = 1.0
     best_child: bool = True
     growth: float = 0.002
+    batch: int = 1
+    batch_share: float = 0.02
     settling: float = 0.1
     worker: bool = False
     opening_search: bool = True
@@ -137,6 +142,11 @@ class SearchSettings:
     def __post_init__(self) -> None:
         if not self.growth > 0.0:
             raise ValueError(f"expected growth above 0, got {self.growth}")
+        if self.batch < 1 or not self.batch_share > 0.0:
+            raise ValueError(
+                "expected a batch of at least 1 and a batch_share above 0, got "
+                f"{self.batch} and {self.batch_share}"
+            )
         if not 0.0 <= self.settling < 1.0:
             raise ValueError(f"expected settling between 0 and 1, got {self.settling}")
         if self.max_support < 1 or self.min_infoset_size < 1:
