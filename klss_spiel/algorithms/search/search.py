@@ -26,6 +26,7 @@ import numpy as np
 from klss_spiel.algorithms.regret import PRM_PLUS
 from klss_spiel.algorithms.search import cfr_kernels as kernels
 from klss_spiel.algorithms.search import cfr_reference as reference
+from klss_spiel.algorithms.search import repetition
 from klss_spiel.algorithms.search.evaluation import CheckedEvaluator, Effort
 from klss_spiel.algorithms.search.expansion import ExpansionState
 from klss_spiel.algorithms.search.root import (
@@ -38,8 +39,14 @@ from klss_spiel.algorithms.search.root import (
 from klss_spiel.algorithms.search.settings import EquilibriumMethod, Iterate, SearchSettings
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
 from klss_spiel.arrays import FloatArray
-from klss_spiel.budget import Budget, Clock
-from klss_spiel.search_game import Children, InfosetIds, Positions, SearchGame
+from klss_spiel.budget import Budget, Meter, Now
+from klss_spiel.search_game import (
+    Children,
+    InfosetIds,
+    Positions,
+    RepeatingGame,
+    SearchGame,
+)
 from klss_spiel.tree import PLAYERS, TERMINAL
 
 # Iterations on a tree that does not grow are done in batches of at most this many, and
@@ -71,6 +78,7 @@ class Search:
       root: the opponent's choice at node 0.
       evaluator: the game's evaluator, which also counts what was spent.
       information: reward for learning, or None.
+      seen_twice: views that are draws if they come again; see `repetition`.
       halfway: iterations done when half the budget was spent (T_1/2 in Obscuro, C.8).
     """
 
@@ -89,6 +97,7 @@ class Search:
         self.root = root
         self.evaluator = evaluator
         self.information: Information | None = None
+        self.seen_twice: InfosetIds = np.zeros(0, dtype=np.uint64)
         self.halfway = 0
         self._node_values: FloatArray | None = None
         self._owed = 0.0
@@ -105,9 +114,9 @@ class Search:
         """The gadget at the root; with a single root there is nothing to choose."""
         return RootGadget.MAXMARGIN if self.tree.num_roots == 1 else self.settings.gadget
 
-    def run(self, budget: Budget) -> None:
+    def run(self, budget: Budget, now: Now = time.monotonic) -> None:
         """Searches until the budget is spent. A zero budget changes nothing."""
-        clock = budget.start()
+        clock = budget.start(now)
         if self.settings.worker and self.settings.equilibrium == EquilibriumMethod.CFR:
             self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
         try:
@@ -181,7 +190,18 @@ class Search:
             before = tree.num_nodes
             self._node_values = None
             if len(leaves):
-                tree.expand(leaves, children, values, self.settings.best_child)
+                closed = None
+                if self.settings.repetitions and isinstance(self.game, RepeatingGame):
+                    closed, values = repetition.draws(
+                        self.game,
+                        tree,
+                        leaves,
+                        children,
+                        values,
+                        self.seen_twice,
+                        self.settings.contempt,
+                    )
+                tree.expand(leaves, children, values, self.settings.best_child, closed)
             self.effort.new_nodes += tree.num_nodes - before
         except BaseException:
             pending = leaves[tree.nodes.first_child[leaves] == PENDING]
@@ -191,7 +211,7 @@ class Search:
         self.effort.expanding += max(0.0, time.perf_counter() - start - elsewhere)
         return len(leaves)
 
-    def _round_of_cfr(self, clock: Clock) -> None:
+    def _round_of_cfr(self, clock: Meter) -> None:
         """Iterations, then as many leaves as the growth rate asks for or make a batch."""
         tree, settings = self.tree, self.settings
         growth = settings.growth * tree.num_nodes
@@ -207,6 +227,8 @@ class Search:
             clock.spend(iterations=count, nodes=count * wanted)
             return
         count = max(1, int(self._owed))
+        if clock.budget.iterations is not None:
+            count = min(count, clock.budget.iterations - clock.iterations)
         if self._worker is not None:
             count -= 1  # the last one is done while children are made
         if count:
@@ -222,7 +244,7 @@ class Search:
         self._owed = max(0.0, self._owed - count) + added / growth if at_once > wanted else 0.0
         clock.spend(iterations=count, nodes=added + attempts - expanded)
 
-    def _round_of_exact(self, clock: Clock) -> bool:
+    def _round_of_exact(self, clock: Meter) -> bool:
         """An exact equilibrium, then one round of deepening.
 
         Returns:
@@ -298,7 +320,7 @@ class Search:
         return RootGadget.MAXMARGIN if safe else RootGadget.RESOLVE
 
 
-def _rounds_left(clock: Clock, nodes: int, size: int) -> int:
+def _rounds_left(clock: Meter, nodes: int, size: int) -> int:
     """How many rounds of one iteration and `nodes` nodes to do before looking at the clock."""
     rounds = min(_ROUNDS_AT_ONCE, _NODES_AT_ONCE // size)
     if clock.budget.nodes is not None:

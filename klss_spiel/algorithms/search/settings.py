@@ -106,6 +106,9 @@ class SearchSettings:
       limit_at_infoset: the alternate value of a sampled position is limited by what
         the player was worth at his infoset, not in the whole of the last search.
       information_scale: M of ZS21's reward for actions that tell much; infinite for none.
+      repetitions: positions that repeat on a path, and views that the player has had twice,
+        count as draws, and so does a long time without progress; see `repetition`.
+      contempt: how much less than a draw a repetition is worth to the searching player.
       play: which iterate is played and carried over.
       purification: play at most `max_support` actions.
       max_support: how many actions may be mixed when the strategy is safe.
@@ -134,6 +137,8 @@ class SearchSettings:
     optimistic_prior: bool = True
     limit_at_infoset: bool = False
     information_scale: float = math.inf
+    repetitions: bool = False
+    contempt: float = 0.0
     play: Iterate = Iterate.LAST
     purification: bool = True
     max_support: int = 3

@@ -41,7 +41,7 @@ from klss_spiel.algorithms.search.arrays import (
     row_bytes,
 )
 from klss_spiel.algorithms.search.infoset_index import InfosetIndex
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray
 from klss_spiel.search_game import Children, Positions, RootPositions
 from klss_spiel.sequence_form import Treeplex
 from klss_spiel.tree import (
@@ -192,7 +192,12 @@ class SearchTree:
         self._attach(np.arange(1, 1 + m, dtype=np.int32), count, starts.start, False)
 
     def expand(
-        self, leaves: IntArray, children: Children, values: FloatArray, best_child: bool
+        self,
+        leaves: IntArray,
+        children: Children,
+        values: FloatArray,
+        best_child: bool,
+        closed: BoolArray | None = None,
     ) -> None:
         """Adds the children of some leaves.
 
@@ -202,6 +207,7 @@ class SearchTree:
           values: [c] player 0's payoff at each child.
           best_child: new infosets start by playing the child with the best value
             (Obscuro, C.5), uniform over ties, else uniformly.
+          closed: [c] children that stay leaves; None for none of them.
         """
         if np.any(self.nodes.first_child[leaves] >= 0):
             raise ValueError("expected leaves, got a node that is expanded already")
@@ -227,6 +233,9 @@ class SearchTree:
         nodes.forcing[added] = children.forcing
         self.positions[added] = children.position
         self.num_leaves += int(np.sum(children.player != TERMINAL)) - len(leaves)
+        if closed is not None:
+            nodes.first_child[added.start + np.flatnonzero(closed)] = PENDING
+            self.num_leaves -= int(np.sum(closed & (children.player != TERMINAL)))
         self._attach(leaves, children.count, added.start, best_child)
 
     def treeplex(self, player: int) -> Treeplex:
