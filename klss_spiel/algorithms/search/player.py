@@ -22,7 +22,6 @@ from klss_spiel.algorithms.search.compilation import CompilationTimer
 from klss_spiel.algorithms.search.report import NO_GADGET
 from klss_spiel.algorithms.search.report import Decision as Decision
 from klss_spiel.algorithms.search.report import SearchReport as SearchReport
-from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
 from klss_spiel.algorithms.search.settings import SearchSettings
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
@@ -305,7 +304,7 @@ def play_probabilities(search: Search, infoset: int) -> FloatArray:
     """Probabilities to play at an own infoset, purified as the settings say.
 
     Obscuro, 3.5, C.8 and Figure 8: the likeliest action always counts; others count if
-    the strategy is safe (`Search.gadget_in_use`), if they were played in every iteration
+    the strategy is safe (`Search.safe`), if they were played in every iteration
     since half the budget was spent, and if they are among the likeliest `max_support`.
     The mass of all others goes to the likeliest.
     """
@@ -317,7 +316,7 @@ def play_probabilities(search: Search, infoset: int) -> FloatArray:
         return probabilities
     best = int(np.argmax(probabilities))
     allowed = np.zeros(len(probabilities), dtype=np.bool_)
-    if search.gadget_in_use != RootGadget.RESOLVE:
+    if search.safe:
         stable = tree.sequences[player].last_absent[own] <= search.halfway
         candidates = np.flatnonzero(stable & (probabilities > 0.0))
         candidates = candidates[candidates != best]

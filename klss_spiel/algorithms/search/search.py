@@ -120,7 +120,7 @@ class Search:
         if self.settings.worker and self.settings.equilibrium == EquilibriumMethod.CFR:
             self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
         try:
-            goes_on = True
+            goes_on, early = True, True
             while goes_on and not clock.exhausted:
                 if self.settings.equilibrium == EquilibriumMethod.CFR:
                     self._round_of_cfr(clock)
@@ -128,6 +128,10 @@ class Search:
                     goes_on = self._round_of_exact(clock)
                 if clock.fraction < 0.5:
                     self.halfway = self.effort.iterations
+                elif early:
+                    early = False
+                    if self.settings.play == Iterate.RECENT:
+                        self._forget_average()
         finally:
             if self._worker is not None:
                 self._worker.shutdown()
@@ -268,6 +272,10 @@ class Search:
         clock.spend(iterations=1, nodes=self.tree.num_nodes - before)
         return expanded > 0
 
+    def _forget_average(self) -> None:
+        for sequences in self.tree.sequences:
+            sequences.average[:] = 0.0
+
     def children_of(
         self, positions: Positions, infoset_ids: InfosetIds
     ) -> tuple[Children, FloatArray]:
@@ -277,7 +285,7 @@ class Search:
 
     def behavior(self, player: int) -> FloatArray:
         """[S] behaviour probabilities of the iterate that is to be played."""
-        if self.settings.play == Iterate.AVERAGE:
+        if self.settings.play != Iterate.LAST:
             return self.tree.average(player)
         return self.tree.sequences[player].strategy[: self.tree.num_sequences[player]].copy()
 
@@ -304,6 +312,20 @@ class Search:
         sign = 1.0 if self.tree.player == 0 else -1.0
         margins: FloatArray = sign * self.node_values[1 : 1 + self.tree.num_roots]
         return margins - self.root.alternate
+
+    @property
+    def safe(self) -> bool:
+        """Whether the player may mix: the strategy loses nothing worth mentioning anywhere.
+
+        Either it is that of maxmargin (Obscuro, C.8), or what it loses against the alternate
+        values, as resolve's chance picks the root infosets, is within the tolerance.
+        """
+        if self.gadget_in_use != RootGadget.RESOLVE:
+            return True
+        if self.settings.loss_tolerance == 0.0:
+            return False
+        loss = float(self.root.prior @ np.maximum(-self.margins, 0.0))
+        return loss <= self.settings.loss_tolerance
 
     @property
     def gadget_in_use(self) -> RootGadget:

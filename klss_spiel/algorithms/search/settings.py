@@ -33,6 +33,7 @@ class Iterate(enum.Enum):
 
     LAST = "last"
     AVERAGE = "average"
+    RECENT = "recent"  # the average since half the budget was spent
 
 
 class AlternateValue(enum.Enum):
@@ -114,6 +115,8 @@ class SearchSettings:
       max_support: how many actions may be mixed when the strategy is safe.
       margin_tolerance: a strategy is safe if no margin is below minus this, in units of
         the largest payoff. CFR leaves margins that should be 0 a little off it.
+      loss_tolerance: a strategy is safe, too, if what is lost against the alternate values,
+        expected over the root infosets by their prior, is no more than this.
     """
 
     equilibrium: EquilibriumMethod = EquilibriumMethod.CFR
@@ -143,6 +146,7 @@ class SearchSettings:
     purification: bool = True
     max_support: int = 3
     margin_tolerance: float = 1e-3
+    loss_tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.growth > 0.0:
@@ -159,9 +163,10 @@ class SearchSettings:
                 "expected max_support and min_infoset_size of at least 1, got "
                 f"{self.max_support} and {self.min_infoset_size}"
             )
-        if not self.margin_tolerance >= 0.0:
+        if not (self.margin_tolerance >= 0.0 and self.loss_tolerance >= 0.0):
             raise ValueError(
-                f"expected a margin_tolerance of at least 0, got {self.margin_tolerance}"
+                "expected a margin_tolerance and a loss_tolerance of at least 0, got "
+                f"{self.margin_tolerance} and {self.loss_tolerance}"
             )
         if self.expansion.in_rounds != (self.equilibrium == EquilibriumMethod.LINEAR_PROGRAM):
             raise ValueError(
