@@ -71,7 +71,6 @@ MUTANTS = (
         "for p in (0,):\n            grown |=",
         CARRY,
     ),
-    Mutant("carry_over.py", "own &= nodes.player[:count] == tree.player", "pass", CARRY),
     Mutant("carry_over.py", "divisor = reach\n", "divisor = np.ones(m)\n", CARRY),
     Mutant(
         "carry_over.py",
