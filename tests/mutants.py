@@ -78,6 +78,7 @@ MUTANTS = (
         "alternate = alternate + gifts[sequence]",
         CARRY,
     ),
+    Mutant("carry_over.py", "gifts[sequence] * reach / divisor", "gifts[sequence]", CARRY),
     Mutant("carry_over.py", "past[infoset] = True", "pass", f"{CARRY} or {PLAY}"),
     Mutant("carry_over.py", "np.minimum(sign * evaluation, limit)", "sign * evaluation", CARRY),
     Mutant("carry_over.py", "0.5 * (reach / total + uniform)", "reach / total", CARRY),

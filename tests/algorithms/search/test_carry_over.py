@@ -283,6 +283,27 @@ def test_gifts_lower_alternate_values_and_never_raise_them():
     assert lowered
 
 
+def test_gifts_under_frozen_strategies_are_in_the_unit_of_the_margins():
+    """ZS21, Algorithm 12: what is compared at a root is divided by its reach in the region."""
+    plain = dataclasses.replace(OBSCURO, gifts=False, min_infoset_size=1)
+    search = searched(DICE, plain, 600)
+    generous = searched(DICE, dataclasses.replace(plain, gifts=True), 600)
+    scaled = 0
+    for label in tree_from_game(DICE).infosets[0].index_of_label:
+        own = own_nodes(search.tree, search.game.infosets(0, label))
+        if not np.any(own):
+            continue
+        lowered = {}
+        for frozen in (False, True):
+            carry_over = dataclasses.replace(FROZEN_REGION, frozen=frozen)
+            kept = kept_roots(search, own, carry_over)
+            lowered[frozen] = kept.alternate - kept_roots(generous, own, carry_over).alternate
+        unit = np.bincount(kept.group, weights=kept.probability)
+        np.testing.assert_allclose(lowered[True], lowered[False] * unit, atol=1e-12)
+        scaled += int(np.any((lowered[False] > 1e-3) & (np.abs(unit - 1.0) > 1e-3)))
+    assert scaled
+
+
 def test_sampled_positions_are_capped_by_what_the_player_was_worth():
     def rosy(positions):
         return np.full(len(positions), 0.9)
