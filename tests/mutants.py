@@ -160,7 +160,7 @@ MUTANTS = (
     Mutant("search.py", ">= -self.settings.margin_tolerance", ">= 0.0", "test_purification"),
     Mutant("search.py", "if clock.fraction < 0.5:", "if True:", "test_purification or test_search"),
     Mutant("search.py", "settings.minimizer == PRM_PLUS", "settings.minimizer is PRM_PLUS", COPIES),
-    Mutant("search.py", "tree.nodes.first_child[pending] = UNEXPANDED", "pass", "interrupted"),
+    Mutant("search.py", "tree.nodes.first_child[pending] = UNEXPANDED", "pass", "every_leaf"),
     Mutant("search.py", "clock.fraction >= 1.0 - settings.settling", "False", "test_search"),
     Mutant("bot.py", "self.game_number += 1", "pass", "mixed_strategy or remember"),
     Mutant("bot.py", "self._player.player, number]", "self._player.player]", "mixed_strategy"),
