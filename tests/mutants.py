@@ -173,13 +173,13 @@ MUTANTS = (
         "tree.py",
         "sequences.strategy[own] = best / best.sum()",
         "sequences.strategy[own] = 1.0 / len(best)",
-        "test_search",
+        "best_child",
     ),
     Mutant(
         "tree.py",
         "best = value == value.max()",
         "best = np.arange(len(value)) == np.argmax(value)",
-        "test_search",
+        "best_child",
     ),
     Mutant(
         "openspiel_game.py",
