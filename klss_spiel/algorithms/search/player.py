@@ -187,7 +187,7 @@ class SearchPlayer:
         """Carries the last tree over without searching, so that it stays fresh."""
         if self._search is None:
             return Decision(actions, np.ones(1), SearchReport(forced=True))
-        belief = self._advance_belief(information_state)
+        belief = self.advance_belief(information_state)
         timer = self._timer.timer()
         self._pending, _ = self._next_search(information_state, belief, timer)
         self._timer.search_ends()
@@ -205,7 +205,7 @@ class SearchPlayer:
     def _search_at(self, information_state: str) -> tuple[Search, int, Belief]:
         """A finished search, the identifier of the own infoset in it, and the belief."""
         timer = self._timer.timer()
-        belief = self._advance_belief(information_state)
+        belief = self.advance_belief(information_state)
         search, own_id = self._next_search(information_state, belief, timer)
         if self.settings.information_scale < np.inf:
             weight = len(belief.positions) / self.settings.information_scale
@@ -213,7 +213,8 @@ class SearchPlayer:
         search.run(timer.part(), self._timer.now)
         return search, own_id, belief
 
-    def _advance_belief(self, information_state: str) -> Belief:
+    def advance_belief(self, information_state: str) -> Belief:
+        """The belief at a decision, brought up to date."""
         told = [*self._told, information_state]
         known = len(self._believed)
         if self._belief is None or self._believed != told[:known]:
