@@ -46,6 +46,8 @@ class SearchReport:
       depth: moves from the roots to the deepest node.
       belief_size: positions that fit what the player knows.
       belief_complete: whether these are all of them.
+      belief_effective: how many equally likely positions a weighted belief is worth
+        (Kish's effective sample size).
       roots: root infosets of the opponent.
       gadget: "none" when there was one root, else "maxmargin" where the strategy is
         safe, "resolve" where not.
@@ -70,6 +72,7 @@ class SearchReport:
     depth: int = 0
     belief_size: int = 0
     belief_complete: bool = True
+    belief_effective: float = 0.0
     roots: int = 0
     gadget: str = NO_GADGET
     margin: float = 0.0
@@ -103,10 +106,24 @@ class SearchReport:
         text = (
             f"value {self.value:+.3f}, gap {self.nash_gap:.4f}, {self.nodes} nodes "
             f"({self.new_nodes} new), depth {self.depth}, {self.iterations} iterations, "
-            f"belief {self.belief_size}{'' if self.belief_complete else '+'}, "
+            f"belief {_belief_text(self)}, "
             f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s{compiled}"
         )
         return f"{text}; {'; '.join(self.degraded)}" if self.degraded else text
+
+
+def effective_size(belief: Belief) -> float:
+    """How many equally likely positions a belief is worth."""
+    weights = belief.weights
+    if weights is None or not len(weights):
+        return float(len(belief.positions))
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _belief_text(report: SearchReport) -> str:
+    if report.belief_complete:
+        return str(report.belief_size)
+    return f"{report.belief_size}+ (worth {report.belief_effective:.0f})"
 
 
 def _html_text(value: object) -> str:
@@ -253,6 +270,7 @@ class SearchPlayer:
             infosets=sum(tree.num_infosets) - 1,
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
+            belief_effective=effective_size(belief),
         )
         return Decision(actions, np.ones(1), report)
 
@@ -311,8 +329,11 @@ class SearchPlayer:
     ) -> Decision:
         tree = search.tree
         degraded = [f"{what} ({n}x)" for what, n in search.effort.faults.items()]
+        effective = effective_size(belief)
         if not belief.complete:
-            degraded.append("belief incomplete")
+            degraded.append(
+                f"belief incomplete, a sample of {len(belief.positions)} worth {effective:.0f}"
+            )
         infoset = tree.infoset_of(self.player, own_id)
         if infoset == NO_INFOSET:
             probabilities = np.full(len(actions), 1.0 / len(actions))
@@ -334,6 +355,7 @@ class SearchPlayer:
             depth=int(tree.nodes.depth[: tree.num_nodes].max()),
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
+            belief_effective=effective,
             roots=tree.num_roots,
             gadget=NO_GADGET if tree.num_roots == 1 else gadget.name.lower(),
             margin=scale * float(search.margins.min()),
