@@ -24,7 +24,7 @@ from klss_spiel.algorithms.search.carry_over import NoFittingPosition, expected_
 from klss_spiel.algorithms.search.compilation import CompilationTimer
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
-from klss_spiel.algorithms.search.settings import SearchSettings
+from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSettings
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget
 from klss_spiel.search_game import Belief, SearchGame
@@ -282,6 +282,13 @@ class SearchPlayer:
             weight = len(belief.positions) / self.settings.information_scale
             search.information = Information(own_id, weight)
         search.run(self.budget)
+        unseen = search.tree.infoset_of(self.player, own_id) == NO_INFOSET
+        if (
+            unseen
+            and self.settings.equilibrium == EquilibriumMethod.CFR
+            and search.effort.iterations
+        ):
+            search.look_at(own_id)
         return search, own_id, belief
 
     def _advance_belief(self, information_state: str) -> Belief:

@@ -27,6 +27,7 @@ from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
+from klss_spiel.games.chess.packed.collected_positions import distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
 from klss_spiel.games.chess.packed.kernels import tries as kernels
 from klss_spiel.games.chess.packed.kernels.knowledge import position_keys
@@ -96,6 +97,14 @@ class Kriegspiel:
             setup.count_tries,
             setup.announce_tries,
         )
+
+    def warm_up(self) -> None:
+        """Compiles or loads what only large beliefs and illegal tries use."""
+        start = self.initial()
+        children = self.expand(start.position, start.infoset_ids)
+        distinct(boards_of(children.position), limit=1)
+        self.first_held(self.setup.start.side).after_refusal(0)
+        self._closed(boards_of(start.position), self.setup.start.side, (0,))
 
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
         """[n] who is to move."""
@@ -177,17 +186,27 @@ class Kriegspiel:
 
     def rows(self, held: KriegspielSet, told: HeardReading | None) -> U64Array:
         """[n, 5 + k] what a belief holds as positions of the search."""
-        closed = np.zeros(self._closed_words, dtype=np.uint64)
         if told is None:
-            return _rows(held.positions, 0, 0, closed)
-        if told.failed and len(held.positions):
-            # The own pieces, and so the own tries, are the same in all of them.
-            failed = np.array(told.failed, dtype=np.uint64)
-            closed = kernels.closed_words(
-                held.positions[0], held.side, failed, self._closed_words, self._arguments
-            )
+            return _rows(held.positions, 0, 0, self._closed(held.positions, held.side, ()))
+        closed = self._closed(held.positions, held.side, told.failed)
         tries_shift = int(kernels.TRIES_SHIFT) - int(kernels.CLOCK_SHIFT)
         return _rows(held.positions, told.plies, told.tries << tries_shift, closed)
+
+    def _closed(self, words: U64Array, side: int, failed: tuple[int, ...]) -> U64Array:
+        """[k] the bits of failed tries, given as words, at boards [n, 4].
+
+        The own pieces, and so the own tries, are the same in all of them.
+        """
+        if not failed or not len(words):
+            return np.zeros(self._closed_words, dtype=np.uint64)
+        closed: U64Array = kernels.closed_words(
+            words[0],
+            side,
+            np.array(failed, dtype=np.uint64),
+            self._closed_words,
+            self._arguments,
+        )
+        return closed
 
 
 def _rows(words: U64Array, plies: int, clock: int, closed: U64Array) -> U64Array:
