@@ -397,8 +397,6 @@ def test_every_player_plays_whole_games(game, player):
     ],
 )
 def test_every_player_of_chess_plays_whole_games(game, player):
-    if player.startswith("zs21") and "kriegspiel" in game:
-        pytest.skip("its perfect-information search is one of dark chess")
     results = play_match(Match(game, (player, "random"), games=2))
     assert results.failed == []
     assert [row["reason"] for row in results.rows] == [None, None]
