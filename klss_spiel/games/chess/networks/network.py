@@ -6,8 +6,9 @@
 
 A player's view (`inputs`) has a 1 for each piece by owner, kind and cell. Both players
 share the first layer; the output weights tell the side to move's units from the other's
-and are chosen by the number of pieces. Weights are int16 (an activation of 1 is 255, an
-output weight of 1 is 64) and bounded so that no sum can overflow on any board.
+and are chosen by the number of pieces. Weights are int16: an activation of 1 is 255, the
+largest output weight of a set is 127. They are bounded so that no sum can overflow on any
+board.
 
 Where a king is gone or can be captured the network is not asked: the value is 1 or -1.
 `run.train_evaluation` makes the file; `resolver(network)` is how it is meant to be used,
@@ -37,10 +38,8 @@ from klss_spiel.games.chess.packed import positions as packed
 
 SHIPPED: Final = "chess_network"
 
-# Sums of a bias and a row for each of 64 pieces stay within int16, and those of
-# activations times output weights within int16, their squares' within int32.
+# Sums of a bias and a row for each of 64 pieces stay within int16.
 LARGEST_ROW: Final = 1.9
-LARGEST_OUTPUT: Final = 1.98
 
 _KIND: Final = "chess_network"
 _GAME: Final = "python_dark_chess()"
@@ -75,14 +74,16 @@ class Network:
     Attributes:
         bias: [128] int16.
         rows: [768, 128] int16.
-        output_bias: [8] int32.
         output: [8, 2, 128] int16.
+        output_scale: [8] float32, worth of a unit of the output's sums.
+        output_bias: [8] float32.
     """
 
     bias: npt.NDArray[np.int16]
     rows: npt.NDArray[np.int16]
-    output_bias: npt.NDArray[np.int32]
     output: npt.NDArray[np.int16]
+    output_scale: npt.NDArray[np.float32]
+    output_bias: npt.NDArray[np.float32]
 
     @classmethod
     def rounded(cls, parameters: Parameters) -> Network:
@@ -92,16 +93,15 @@ class Network:
             cut = np.clip(array, -LARGEST_ROW, LARGEST_ROW)
             return np.rint(cut * kernels.ONE_ACTIVATION).astype(np.int16)
 
-        cut = np.clip(parameters.output, -LARGEST_OUTPUT, LARGEST_OUTPUT)
-        # What sums of activations leave of int32; far more than any value needs.
-        largest = 2 * kernels.WIDTH * round(LARGEST_OUTPUT * kernels.ONE_WEIGHT)
-        bound = np.iinfo(np.int32).max - largest * kernels.ONE_ACTIVATION**2
-        unit = np.rint(parameters.output_bias.astype(np.float64) * kernels.UNIT)
+        output = parameters.output.astype(np.float64)
+        largest = np.abs(output).max(axis=(1, 2))
+        step = np.where(largest > 0.0, largest, 1.0) / kernels.LARGEST_WEIGHT
         return cls(
             first(parameters.bias),
             first(parameters.rows),
-            np.clip(unit, -bound, bound).astype(np.int32),
-            np.rint(cut * kernels.ONE_WEIGHT).astype(np.int16),
+            np.rint(output / step[:, None, None]).astype(np.int16),
+            (step / kernels.ONE_ACTIVATION**2).astype(np.float32),
+            parameters.output_bias.astype(np.float32),
         )
 
     def evaluate(
@@ -111,7 +111,13 @@ class Network:
         check_board(board.width, board.height, "network")
         words, sides = packed.checked(positions), packed.side_array(side, len(positions))
         values: npt.NDArray[np.float32] = kernels.evaluate_all(
-            words, sides, self.bias, self.rows, self.output_bias, self.output
+            words,
+            sides,
+            self.bias,
+            self.rows,
+            self.output,
+            self.output_scale,
+            self.output_bias,
         )
         return values
 
@@ -160,8 +166,9 @@ def load_network(path: str | os.PathLike[str] = SHIPPED) -> Network:
     expected = {
         "bias": ((kernels.WIDTH,), np.int16),
         "rows": ((kernels.NUM_FEATURES, kernels.WIDTH), np.int16),
-        "output_bias": ((NUM_BUCKETS,), np.int32),
         "output": ((NUM_BUCKETS, 2, kernels.WIDTH), np.int16),
+        "output_scale": ((NUM_BUCKETS,), np.float32),
+        "output_bias": ((NUM_BUCKETS,), np.float32),
     }
     for name, (shape, dtype) in expected.items():
         array = tree[name]
@@ -179,13 +186,11 @@ def _check_bounds(path: str | os.PathLike[str], network: Network) -> None:
     rows, bias = (np.abs(a.astype(np.int64)) for a in (network.rows, network.bias))
     if (bias + MAX_PIECES * rows.max(axis=0) > np.iinfo(np.int16).max).any():
         raise weights.WeightsError(f"{path}: sums of 64 rows do not fit 16 bits")
-    output = np.abs(network.output.astype(np.int64))
-    sums = output.sum(axis=(1, 2)) * kernels.ONE_ACTIVATION**2
-    sums += np.abs(network.output_bias.astype(np.int64))
-    if (output * kernels.ONE_ACTIVATION).max() > np.iinfo(np.int16).max or (
-        sums > np.iinfo(np.int32).max
-    ).any():
-        raise weights.WeightsError(f"{path}: output weights are too large for 32 bits")
+    # 2 * 128 products of 255^2 * 127 fit 32 bits.
+    if np.abs(network.output.astype(np.int64)).max() > kernels.LARGEST_WEIGHT:
+        raise weights.WeightsError(f"{path}: output weights beyond {kernels.LARGEST_WEIGHT}")
+    if not (np.isfinite(network.output_scale).all() and np.isfinite(network.output_bias).all()):
+        raise weights.WeightsError(f"{path}: output scales or biases are no finite numbers")
 
 
 @functools.lru_cache(maxsize=4)

@@ -19,8 +19,7 @@ from klss_spiel.kernels import kernel
 NUM_FEATURES: Final = 12 * 64
 WIDTH: Final = 128  # units of a player; a constant makes the loops twice as fast
 ONE_ACTIVATION: Final = 255  # an activation of 1, in int16
-ONE_WEIGHT: Final = 64  # an output weight of 1, in int16
-UNIT: Final = ONE_ACTIVATION * ONE_ACTIVATION * ONE_WEIGHT  # a sum of 1, in int32
+LARGEST_WEIGHT: Final = 127  # of the output; times an activation it fits int16
 
 _MOST: Final = np.int16(ONE_ACTIVATION)
 _KIND: Final = np.uint64(7)
@@ -63,7 +62,13 @@ def _weigh_squares(total: Any, weights: Any) -> Any:
 
 @kernel
 def evaluate_all(
-    positions: Any, sides: Any, bias: Any, rows: Any, output_bias: Any, output: Any
+    positions: Any,
+    sides: Any,
+    bias: Any,
+    rows: Any,
+    output: Any,
+    output_scale: Any,
+    output_bias: Any,
 ) -> Any:
     """[n] White's expected utility.
 
@@ -72,8 +77,9 @@ def evaluate_all(
         sides: [n] side to move of each.
         bias: [WIDTH] int16.
         rows: [NUM_FEATURES, WIDTH] int16.
-        output_bias: [8] int32, in 1 / UNIT.
         output: [8, 2, WIDTH] int16: weights of the side to move's units, of the other's.
+        output_scale: [8] float32, what to multiply the sums by ...
+        output_bias: [8] float32, ... and add.
     """
     n = len(positions)
     values = np.empty(n, dtype=np.float32)
@@ -91,7 +97,7 @@ def evaluate_all(
             changed = (s0 ^ c0) | (p1 ^ c1) | (p2 ^ c2) | (s3 ^ c3)
             few = bit_count(changed) + bit_count(changed) < bit_count(occupied)
             bucket = bucket_of(bit_count(occupied))
-            found = np.int32(output_bias[bucket])
+            found = np.int32(0)
             turned = turns(s0, p1, p2, s3)
             for viewer in range(2):
                 player = np.uint64(viewer)
@@ -117,6 +123,7 @@ def evaluate_all(
                 carried_turns[viewer] = turn
                 found = np.int32(found + _weigh_squares(total, output[bucket, side ^ player]))
             c0, c1, c2, c3 = s0, p1, p2, s3
-            value = np.float32(np.tanh(np.float32(found) / np.float32(UNIT)))
+            number = np.float32(found) * output_scale[bucket] + output_bias[bucket]
+            value = np.float32(np.tanh(number))
         values[i] = -value if side else value
     return values

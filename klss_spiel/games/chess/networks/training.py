@@ -25,7 +25,6 @@ from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess.networks import network_kernels, training_kernels
 from klss_spiel.games.chess.networks.inputs import NUM_BUCKETS
 from klss_spiel.games.chess.networks.network import (
-    LARGEST_OUTPUT,
     LARGEST_ROW,
     Parameters,
 )
@@ -34,11 +33,12 @@ from klss_spiel.games.chess.packed import positions as packed
 State = dict[str, dict[str, npt.NDArray[Any]]]
 
 _NO_BOUND: Final = 100.0
+_LARGEST_OUTPUT: Final = 1.98  # one large weight would make the others coarse
 _BOUNDS: Final = {
     "bias": LARGEST_ROW,
     "rows": LARGEST_ROW,
     "output_bias": _NO_BOUND,
-    "output": LARGEST_OUTPUT,
+    "output": _LARGEST_OUTPUT,
 }
 _FIRST_BIAS: Final = 0.2  # units start where their squares have a slope
 _FIRST_SPREAD: Final = 0.08

@@ -23,9 +23,8 @@ import numpy.typing as npt
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators.resolver import resolve
-from klss_spiel.games.chess.networks import network_kernels
 from klss_spiel.games.chess.networks.inputs import NUM_BUCKETS, piece_counts
-from klss_spiel.games.chess.networks.network import LARGEST_OUTPUT, Network
+from klss_spiel.games.chess.networks.network import Network
 from klss_spiel.games.chess.packed import positions as packed
 
 GAINS: Final = np.geomspace(0.25, 4.0, 161)
@@ -109,16 +108,9 @@ def error_of(network: Network, played: PlayedPositions) -> float:
 
 
 def scaled(network: Network, gains: FloatArray) -> Network:
-    """A network with its output multiplied by a gain for each bucket.
-
-    Weights that would become too large for 16 bits are cut.
-    """
-    bound = round(LARGEST_OUTPUT * network_kernels.ONE_WEIGHT)
-    output = np.rint(network.output * gains[:, None, None])
-    largest = 2 * network_kernels.WIDTH * bound * network_kernels.ONE_ACTIVATION**2
-    room = np.iinfo(np.int32).max - largest
+    """A network with its output multiplied by a gain for each bucket."""
     return dataclasses.replace(
         network,
-        output=np.clip(output, -bound, bound).astype(np.int16),
-        output_bias=np.clip(np.rint(network.output_bias * gains), -room, room).astype(np.int32),
+        output_scale=(network.output_scale * gains).astype(np.float32),
+        output_bias=(network.output_bias * gains).astype(np.float32),
     )

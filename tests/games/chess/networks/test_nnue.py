@@ -20,59 +20,16 @@ from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.counted_positions import with_counts
 from klss_spiel.weights import WeightsError
 from tests.helpers.chess_positions import mirrored, random_play
+from tests.helpers.made_up_nnue import WIDTH, file_bytes, made_up_arrays
 
 _BOARD = packed.layout(8, 8)
-_WIDTH = 32
-_HEADER = struct.pack("<3I", 0x7AF32F20, 1, 4) + b"test"
-
-
-def _leb128(values):
-    """Signed LEB128 of numbers of up to 20 bits: seven bits a byte, the low ones first."""
-    values = values.astype(np.int64)
-    count = 1 + (np.abs(2 * values + 1) > 127) + (np.abs(2 * values + 1) > 16383)
-    place = np.arange(3)
-    digits = values[:, None] >> 7 * place & 127
-    digits |= np.where(place < count[:, None] - 1, 128, 0)
-    return digits[place < count[:, None]].astype(np.uint8).tobytes()
-
-
-def _made_up_arrays(seed=0):
-    """Arrays of a narrow network, in the order of a file."""
-    rng = np.random.default_rng(seed)
-    first = {
-        "bias": rng.integers(-50, 90, _WIDTH).astype("<i2"),
-        "rows": rng.integers(-25, 40, (nnue.NUM_FEATURES, _WIDTH)).astype("<i2"),
-        "material": rng.integers(-9000, 9000, (nnue.NUM_FEATURES, 8)).astype("<i4"),
-    }
-    stacks = []
-    for _ in range(8):
-        stack = []
-        for inputs, outputs in ((_WIDTH, 16), (32, 32), (32, 1)):
-            stack.append(rng.integers(-3000, 3000, outputs).astype("<i4"))
-            stack.append(rng.integers(-100, 100, (outputs, inputs)).astype("<i1"))
-        stacks.append(stack)
-    return first, stacks
-
-
-def _file_bytes(first, stacks, compressed=False):
-    parts = [_HEADER, struct.pack("<I", 0x7F234CB8 ^ (2 * _WIDTH))]
-    for array in first.values():
-        if compressed:
-            data = _leb128(array.reshape(-1))
-            parts.append(b"COMPRESSED_LEB128" + struct.pack("<I", len(data)) + data)
-        else:
-            parts.append(array.tobytes())
-    for stack in stacks:
-        parts.append(struct.pack("<I", 7))
-        parts.extend(array.tobytes() for array in stack)
-    return b"".join(parts)
 
 
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory):
-    first, stacks = _made_up_arrays()
+    first, stacks = made_up_arrays()
     path = tmp_path_factory.mktemp("nnue") / "made_up.nnue"
-    path.write_bytes(_file_bytes(first, stacks))
+    path.write_bytes(file_bytes(first, stacks))
     return path, first, stacks
 
 
@@ -104,7 +61,7 @@ def _plainly(position, first, stacks):
         rows = [704 * king + 64 * plane + square for plane, square in pieces]
         total = first["bias"].astype(int) + first["rows"][rows].astype(int).sum(axis=0)
         cut = np.clip(total, 0, 127)
-        products.append(cut[: _WIDTH // 2] * cut[_WIDTH // 2 :] // 128)
+        products.append(cut[: WIDTH // 2] * cut[WIDTH // 2 :] // 128)
         material.append(int(first["material"][rows, bucket].astype(int).sum()))
     bias_1, first_layer, bias_2, second, bias_3, third = (a.astype(int) for a in stacks[bucket])
     out = bias_1 + first_layer @ np.concatenate(products)
@@ -134,14 +91,14 @@ def test_a_made_up_network_is_what_plain_integers_say(made_up, tmp_path, compres
     path, first, stacks = made_up
     if compressed:
         path = tmp_path / "compressed.nnue"
-        path.write_bytes(_file_bytes(first, stacks, compressed=True))
+        path.write_bytes(file_bytes(first, stacks, compressed=True))
     network = nnue.read(path)
     positions = _positions(40, seed=1)
     units, won = network.units(*_words(positions))
     assert not won.any()
     expected = [_plainly(position, first, stacks) for position in positions]
     assert units.tolist() == [list(pair) for pair in expected]
-    assert network.width == _WIDTH
+    assert network.width == WIDTH
     assert network.description == "test"
     assert len({min((p.squares.count(0) - 32) // 4, 7) for p in positions}) > 2
 
