@@ -91,7 +91,8 @@ class Network:
 
         def first(array: npt.NDArray[Any]) -> npt.NDArray[np.int16]:
             cut = np.clip(array, -LARGEST_ROW, LARGEST_ROW)
-            return np.rint(cut * kernels.ONE_ACTIVATION).astype(np.int16)
+            units: npt.NDArray[np.int16] = np.rint(cut * kernels.ONE_ACTIVATION).astype(np.int16)
+            return units
 
         output = parameters.output.astype(np.float64)
         largest = np.abs(output).max(axis=(1, 2))

@@ -159,7 +159,15 @@ class Trainer:
     def _step(self, data: Labelled, batch: npt.NDArray[np.int64], rate: float) -> float:
         arrays = self.parameters.arrays()
         loss = training_kernels.loss_and_gradient(
-            data.positions, data.sides, data.targets, batch, *arrays.values(), self._gradient
+            data.positions,
+            data.sides,
+            data.targets,
+            batch,
+            self.parameters.bias,
+            self.parameters.rows,
+            self.parameters.output_bias,
+            self.parameters.output,
+            self._gradient,
         )
         self._steps += 1
         for (name, array), gradient in zip(arrays.items(), self._gradient, strict=True):
