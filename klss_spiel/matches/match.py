@@ -254,6 +254,7 @@ def play_match(
     resume: bool = True,
     strict: bool = False,
     shard: tuple[int, int] | None = None,
+    progress: str | None = None,
 ) -> Results:
     """Plays a match, or what is missing of it.
 
@@ -268,6 +269,7 @@ def play_match(
       resume: go on with the games that are missing in `output`; else begin anew.
       strict: raise an error if a game cannot be played.
       shard: number and count: only this share of the games, for one of many machines.
+      progress: what lines of progress call the games; None for no such lines.
     """
     if sprt is not None and len(match.players) != 2:
         raise ValueError(f"expected 2 players for a sequential test, got {len(match.players)}")
@@ -280,7 +282,7 @@ def play_match(
         jobs = shard_of(jobs, *shard)
     with contextlib.closing(
         finish_jobs(
-            jobs, executor, output, None, resume=resume, strict=strict, setup=setup, stamp=stamp
+            jobs, executor, output, progress, resume, strict, setup=setup, stamp=stamp
         )
     ) as games:
         for game in games:
