@@ -281,9 +281,7 @@ def play_match(
         stamp = shard_stamp(*shard, len(jobs))
         jobs = shard_of(jobs, *shard)
     with contextlib.closing(
-        finish_jobs(
-            jobs, executor, output, progress, resume, strict, setup=setup, stamp=stamp
-        )
+        finish_jobs(jobs, executor, output, progress, resume, strict, setup=setup, stamp=stamp)
     ) as games:
         for game in games:
             if game.error is not None:
