@@ -89,6 +89,11 @@ def test_rows_are_those_of_other_executors(cluster, tmp_path):
     assert compute_rows(work, cluster, tmp_path / "a.jsonl") == here
 
 
+def test_a_cluster_can_be_named_by_the_environment(cluster, monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", cluster.removeprefix("ray:"))
+    assert [row["square"] for row in compute_rows(test_jobs.squares([3]), "ray:auto")] == [9]
+
+
 def test_matches_are_those_of_other_executors(cluster):
     match = Match("leduc_poker", ("search(nodes=30)", "random"), games=6)
     games = [play_match(match, executor).rows for executor in ("in_process", cluster)]
