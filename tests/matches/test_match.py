@@ -13,6 +13,7 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import expected_game_score
 
+from klss_spiel import jobs
 from klss_spiel.budget import Clock
 from klss_spiel.matches import players, ratings, records
 from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
@@ -422,3 +423,21 @@ def test_the_players_are_listed():
     assert players.sees_everything("cheating(depth=2)")
     assert not players.sees_everything("random")
     assert np.isfinite(players.seconds_by_clock(10.0, 0.1))
+
+
+def test_matches_say_how_far_they_are(monkeypatch):
+    shown = []
+
+    class Recorder:
+        def __init__(self, what, total):
+            shown.append((what, total))
+
+        def update(self, done):
+            shown.append(done)
+
+    monkeypatch.setattr(jobs, "Progress", Recorder)
+    match = Match("kuhn_poker", ("random", "test_first"), games=2)
+    run_match.run(run_match.Config(match))
+    assert shown == [("games", 2), 1, 2]
+    play_match(match)  # a library is silent unless it is asked
+    assert len(shown) == 3
