@@ -117,6 +117,8 @@ def prepare(
 
 def _jax_is_done_first(form: SequenceForm, dtype: npt.DTypeLike | None, iterations: int) -> bool:
     """Whether jax makes up for its start within so many iterations, as precisely."""
+    if form.operator is not None:
+        return False
     num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
     payoffs = 2 * form.num_entries  # each is read once for each player
     if payoffs < _JAX_LEAST_PAYOFFS * num_sequences:

@@ -8,7 +8,8 @@ games like liar's dice halves the infosets.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ class Choices:
     sequence: IntArray
     first: IntArray
     parent: IntArray
+
+    @functools.cached_property
+    def is_identity(self) -> bool:
+        """Whether every sequence has its own number."""
+        return np.array_equal(self.number, np.arange(len(self.sequence)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -123,6 +129,8 @@ class CompiledForm:
         method: Method,
     ) -> tuple[PlayerVectors, PlayerVectors]:
         """The state after `count` more iterations; there were `iteration` before."""
+        if self.form.operator is not None:
+            return self._run_by_players(state, iteration, count, method, self._add_computed)
         first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
         cfr_kernels.iterate(
             count,
@@ -156,19 +164,38 @@ class CompiledForm:
           border: for each player, [b] the sequence that leads to each border infoset.
           values: from ranges to counterfactual values.
         """
-        vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
         numbers = [self.choices[p].number[border[p]] for p in PLAYERS]
+        found: tuple[FloatArray, FloatArray] | None = None
+
+        def add(p: int, plans: Sequence[Any], bonus: Any) -> None:
+            nonlocal found
+            if found is None or p == PLAYERS[0] or method.alternating:
+                first, second = (plans[q][numbers[q]].astype(np.float64) for q in PLAYERS)
+                found = checked_values(values((first, second)), border)
+            bonus += sum_at(numbers[p], found[p], len(bonus))
+            if self.form.operator is not None:
+                self._add_computed(p, plans, bonus)
+
+        return self._run_by_players(state, iteration, count, method, add)
+
+    def _run_by_players(
+        self,
+        state: tuple[PlayerVectors, PlayerVectors],
+        iteration: int,
+        count: int,
+        method: Method,
+        add: Callable[[int, Sequence[Any], Any], None],
+    ) -> tuple[PlayerVectors, PlayerVectors]:
+        """`run` with payoffs besides the entries: `add` adds a player's, given both plans."""
+        vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
         rule = regret_kernels.rule(method.minimizer)
         predicted = _predicted(method, vectors)
         for number in range(iteration + 1, iteration + count + 1):
-            plans = [vectors[0].plan.copy(), vectors[1].plan]
+            answered = vectors[0].plan if method.alternating else vectors[0].plan.copy()
             for p in PLAYERS:
-                if p == 0 or method.alternating:
-                    plans[0] = plans[0] if p == 0 else vectors[0].plan
-                    first, second = (plans[q][numbers[q]].astype(np.float64) for q in PLAYERS)
-                    found = checked_values(values((first, second)), border)
-                bonus = sum_at(numbers[p], found[p], len(vectors[p].bonus))
-                vectors[p].bonus[:] = bonus
+                plans = (answered, vectors[1].plan)
+                vectors[p].bonus[:] = 0.0
+                add(p, plans, vectors[p].bonus)
                 cfr_kernels.update_player(
                     number,
                     rule,
@@ -179,6 +206,21 @@ class CompiledForm:
                     predicted[p],
                 )
         return vectors[0], vectors[1]
+
+    def _add_computed(self, player: int, plans: Sequence[Any], bonus: Any) -> None:
+        """Adds the operator's payoffs, which know the form's numbers of sequences."""
+        operator = self.form.operator
+        assert operator is not None
+        own, other = self.choices[player], self.choices[1 - player]
+        plan = plans[1 - player]
+        if not other.is_identity:
+            plan = plan[other.number]
+        if own.is_identity:
+            operator.add_gradient(player, plan, bonus)
+            return
+        gradient = np.zeros(len(own.number))
+        operator.add_gradient(player, plan, gradient)
+        bonus += sum_at(own.number, gradient, len(bonus))
 
 
 def _predicted(method: Method, vectors: Sequence[PlayerVectors]) -> list[FloatArray | None]:
