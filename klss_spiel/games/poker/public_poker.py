@@ -15,7 +15,7 @@ import numpy as np
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.games.poker.leduc_family import NO_ONE, PokerGame, PublicNode, public_tree
 from klss_spiel.games.poker.rank_trees import rank_deals
-from klss_spiel.hand_payoffs import HandOutcomes, HandPairs, MatrixPairs
+from klss_spiel.hand_payoffs import HandOutcomes, MatrixPairs
 from klss_spiel.public_game import FIRST_STAGE, NO_SPOT, Closure, PublicGame, Spot, Stage
 from klss_spiel.tree import CHANCE, EMPTY_SEQUENCE, PLAYERS, TERMINAL
 
