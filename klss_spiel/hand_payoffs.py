@@ -213,9 +213,7 @@ def _gather(plan: Any, start: Any, stride: Any, scale: Any, plans: Any) -> None:
 
 
 @kernel
-def _scatter(
-    earned: Any, stake: Any, start: Any, stride: Any, scale: Any, gradient: Any
-) -> None:
+def _scatter(earned: Any, stake: Any, start: Any, stride: Any, scale: Any, gradient: Any) -> None:
     """Adds what hands earn at outcomes ([T, H]) to the payoffs of their sequences."""
     for t in range(earned.shape[0]):
         place = start[t]

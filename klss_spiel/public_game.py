@@ -187,9 +187,7 @@ class PublicGame:
         self, behaviors: tuple[npt.ArrayLike, npt.ArrayLike]
     ) -> tuple[FloatArray, FloatArray]:
         """For each player, [S] the realization plan of behaviour probabilities ([S])."""
-        first, second = (
-            self.form.treeplexes[p].realization_plan(behaviors[p]) for p in PLAYERS
-        )
+        first, second = (self.form.treeplexes[p].realization_plan(behaviors[p]) for p in PLAYERS)
         return first, second
 
     def nash_conv(self, behaviors: tuple[npt.ArrayLike, npt.ArrayLike]) -> float:
@@ -200,6 +198,4 @@ class PublicGame:
         """The infoset's name, as trees by ranks have it."""
         stage = self.stages[spot.stage]
         board = f"[board: {stage.name}]" if stage.name else ""
-        return (
-            f"[player: {spot.player}][hand: {stage.hands[hand]}]{board}[betting: {spot.history}]"
-        )
+        return f"[player: {spot.player}][hand: {stage.hands[hand]}]{board}[betting: {spot.history}]"

@@ -281,10 +281,15 @@ def make_sequence_form(
     """A `SequenceForm` from payoff entries in any order; equal places are summed."""
     width = treeplexes[1].num_sequences
     place = row.astype(np.int64) * width + column
-    distinct, inverse = np.unique(place, return_inverse=True)
-    total = np.bincount(inverse, weights=value, minlength=len(distinct))
+    # Entries mostly come as a few sorted runs, which a stable sort merges.
+    order = np.argsort(place, kind="stable")
+    place, total = place[order], value[order]
+    is_first = np.ones(len(place), dtype=np.bool_)
+    is_first[1:] = place[1:] != place[:-1]
+    if not np.all(is_first):
+        total = np.bincount(np.cumsum(is_first) - 1, weights=total)
     keep = total != 0.0
-    distinct = distinct[keep]
+    distinct = place[is_first][keep]
     return SequenceForm(
         treeplexes=treeplexes,
         row=(distinct // width).astype(np.int32),

@@ -8,7 +8,8 @@ import numpy as np
 import pyspiel
 from absl import logging
 
-from klss_spiel.best_response import nash_conv
+from klss_spiel.algorithms.cfr_solution import Solution
+from klss_spiel.best_response import best_response_values, nash_conv
 from klss_spiel.games.poker.leduc_family import CARDS, PokerGame
 from klss_spiel.openspiel import infoset_states, load_game
 from klss_spiel.policy import BehaviorPolicy
@@ -109,18 +110,30 @@ def _by_sampling(
 
 
 def _by_cfr(tree: GameTree, form: SequenceForm, target: float) -> Blueprint:
+    solution, reached = stopped_cfr(form, tree.name, target)
+    policy = BehaviorPolicy(tree, solution.average_behavior)
+    return Blueprint(policy, reached, solution.iterations)
+
+
+def stopped_cfr(form: SequenceForm, name: str, target: float) -> tuple[Solution, float]:
+    """CFR's average of all iterations as soon as its nash_conv, also returned, is `target`.
+
+    Args:
+      form: the game.
+      name: of the game, to report progress with.
+      target: nash_conv to stop at.
+    """
     # Compiled loops take a while to import.
     from klss_spiel.algorithms import cfr, regret
 
     prepared = cfr.prepare(form)
     solution: cfr.Solution | None = None
-    progress = Progress(f"CFR iterations of {tree.name}")
+    progress = Progress(f"CFR iterations of {name}")
     while True:
         done = 0 if solution is None else solution.iterations
         steps = max(1, int(done * (_LEAST_GROWTH - 1.0)))
         solution = cfr.solve(prepared, steps, regret.RM, cfr.UNIFORM, start=solution)
-        policy = BehaviorPolicy(tree, solution.average_behavior)
-        reached = nash_conv(policy, form)
+        reached = sum(best_response_values(form, solution.average))
         progress.update(solution.iterations)
         if reached <= target:
-            return Blueprint(policy, reached, solution.iterations)
+            return solution, reached

@@ -67,7 +67,7 @@ def only_rounding(rest: FloatArray, size: FloatArray) -> FloatArray:
     return rest
 
 
-def root_weights(
+def weights_of_roots(
     recipe: SubgameRecipe, reach: FloatArray, opponent_reach: FloatArray
 ) -> FloatArray:
     """[R] the weight of each root's margin in the objective.
@@ -103,8 +103,8 @@ def distinct_weights(masses: FloatArray) -> FloatArray:
     """
     total = masses.sum(axis=1)
     weights = masses[total > 0.0] / total[total > 0.0, np.newaxis]
-    _, first = np.unique(np.round(weights, 12), axis=0, return_index=True)
-    distinct: FloatArray = weights[np.sort(first)]
+    rounded = [row.tobytes() for row in np.round(weights, 12) + 0.0]
+    distinct: FloatArray = weights[[rounded.index(row) for row in dict.fromkeys(rounded)]]
     return distinct
 
 

@@ -26,8 +26,8 @@ from klss_spiel.algorithms.subgame.margin_template import (
     folded_bonus,
     gadget_form,
     only_rounding,
-    root_weights,
     safe_gift_bonus,
+    weights_of_roots,
 )
 from klss_spiel.algorithms.subgame.recipes import Gadget, Margin, SubgameRecipe
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray, ranges, sum_at
@@ -173,11 +173,10 @@ class PublicSubgameBuilder:
         self.opponent = 1 - player
         self.behavior = behaviors[player]
         self._plan, self._opponent_plan = (
-            game.form.treeplexes[p].realization_plan(behaviors[p])
-            for p in (player, self.opponent)
+            game.form.treeplexes[p].realization_plan(behaviors[p]) for p in (player, self.opponent)
         )
         treeplex = game.form.treeplexes[self.opponent]
-        strategies = [behaviors[self.opponent]] if opponent_behaviors is None else opponent_behaviors
+        strategies = opponent_behaviors or [behaviors[self.opponent]]
         self._strategy_plans = [treeplex.realization_plan(behavior) for behavior in strategies]
 
     def build(self, closure: Closure, recipe: SubgameRecipe) -> list[PublicSubgame]:
@@ -308,7 +307,7 @@ class _Here:
         )
         if not np.all(usable):
             game = _without_roots(game, usable)
-        weights = root_weights(recipe, self.reach[usable], self.opponent_reach[usable])
+        weights = weights_of_roots(recipe, self.reach[usable], self.opponent_reach[usable])
         sequences = np.arange(self.closure.begin[self.me] - 1, self.closure.end[self.me])
         sequences[0] = EMPTY_SEQUENCE
         reached = np.concatenate([[True], self.own_reach[self.own.hand_of(self.hands)] > 0.0])
@@ -391,7 +390,7 @@ class _Here:
         if recipe.gadget == Gadget.REACHING:
             weights = distinct_weights(masses[:, roots])
         else:
-            weights = root_weights(recipe, reach, self.opponent_reach[roots])
+            weights = weights_of_roots(recipe, reach, self.opponent_reach[roots])
         begin = self.own.shift * self.hands + hand * self.own.num_actions
         local = ranges(begin, begin + self.own.num_actions)
         sequences = np.concatenate([[EMPTY_SEQUENCE], self.closure.begin[self.me] + local])

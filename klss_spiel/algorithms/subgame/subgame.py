@@ -41,8 +41,8 @@ from klss_spiel.algorithms.subgame.gadgets import MarginGame
 from klss_spiel.algorithms.subgame.margin_template import (
     folded_bonus,
     gadget_form,
-    root_weights,
     safe_gift_bonus,
+    weights_of_roots,
 )
 from klss_spiel.algorithms.subgame.opponent_strategies import (
     playing_margins,
@@ -125,7 +125,7 @@ class Subgame:
         if self.recipe.gadget == Gadget.PLAYING:
             raise ValueError("a subgame of OLSS-II has no opponent infosets to put a gadget on")
         recipe = self.recipe(gadget=gadget, root_weights=root_weights, opponent_strategies=None)
-        weights = root_weights(recipe, self.root_reach, self.opponent_reach)
+        weights = weights_of_roots(recipe, self.root_reach, self.opponent_reach)
         form = gadget_form(recipe, self.game, weights)
         return dataclasses.replace(self, recipe=recipe, form=form, root_weights=weights)
 
@@ -192,7 +192,7 @@ class SubgameBuilder:
             weights = np.zeros(0)
         elif plans is None:
             game = self._margin_game(recipe, region, reach)
-            weights = root_weights(recipe, reach, opponent_reach)
+            weights = weights_of_roots(recipe, reach, opponent_reach)
         elif recipe.gadget == Gadget.REACHING:
             game = self._margin_game(recipe, region, reach)
             weights = reaching_weights(index, region, plans)

@@ -267,6 +267,80 @@ def _count_rank_deals(game: PokerGame, board_cards: int) -> int:
     return ways.get((game.hole_cards, game.hole_cards, board_cards), 0)
 
 
+@dataclasses.dataclass(frozen=True)
+class HandSize:
+    """How large a game is as a public tree times hands (`public_poker`).
+
+    Attributes:
+      hands: before the board, those that mean the same counted once.
+      boards: likewise.
+      public_states: of the whole game.
+      sequences: of both players.
+      pairs: pairs of a hand and a board.
+      closures: public states right after a board.
+      products: multiplications and additions behind all outcomes, for one player.
+      gigabytes: estimate of the memory that solving needs.
+      iteration_seconds: estimate of the time of one iteration of CFR on one core.
+    """
+
+    hands: int
+    boards: int
+    public_states: int
+    sequences: int
+    pairs: int
+    closures: int
+    products: int
+    gigabytes: float
+    iteration_seconds: float
+
+
+# Measured on one core: products of matrices, and what CFR does at a sequence.
+_SECONDS_PER_PRODUCT = 0.2e-9
+_SECONDS_PER_SEQUENCE = 5e-9
+# Regrets, strategies, plans, averages and what is made of them now and then.
+_BYTES_PER_SEQUENCE = 200
+_BYTES_PER_PAIR_OF_HANDS = 16
+
+
+def hand_size(game: PokerGame) -> HandSize:
+    """Sizes of a game of one community card, by counting."""
+    if game.board_cards != 1:
+        raise ValueError(f"expected one community card, got {game.board_cards} in {game.name}")
+    public = public_tree(game)
+    rounds = [[node for node in public if node.has_board == after] for after in (False, True)]
+    hands = _count_rank_hands(game, 0)
+    pairs = game.ranks * _count_rank_hands(game, 1)
+    actions = [sum(len(node.actions) for node in nodes) for nodes in rounds]
+    ends = [sum(node.player == TERMINAL for node in nodes) for nodes in rounds]
+    sequences = hands * actions[0] + pairs * actions[1]
+    matrices = hands * hands + pairs * pairs // game.ranks
+    products = hands * hands * ends[0] + pairs * pairs // game.ranks * ends[1]
+    return HandSize(
+        hands=hands,
+        boards=game.ranks,
+        public_states=len(rounds[0]) + game.ranks * len(rounds[1]),
+        sequences=sequences,
+        pairs=pairs,
+        closures=game.ranks * sum(node.player == CHANCE for node in public),
+        products=products,
+        gigabytes=(sequences * _BYTES_PER_SEQUENCE + matrices * _BYTES_PER_PAIR_OF_HANDS)
+        / _GIGABYTE,
+        iteration_seconds=2 * products * _SECONDS_PER_PRODUCT + sequences * _SECONDS_PER_SEQUENCE,
+    )
+
+
+def _count_rank_hands(game: PokerGame, board_cards: int) -> int:
+    """Hands by ranks that one player can have, so many cards of the lowest rank gone."""
+    ways = [1] + [0] * game.hole_cards
+    for rank in range(game.ranks):
+        most = game.suits - (board_cards if rank == 0 else 0)
+        ways = [
+            sum(ways[total - here] for here in range(min(most, total) + 1))
+            for total in range(game.hole_cards + 1)
+        ]
+    return ways[game.hole_cards]
+
+
 def machine_gigabytes() -> float:
     """Memory of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIGABYTE

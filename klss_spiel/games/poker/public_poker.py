@@ -130,9 +130,7 @@ def _stake(node: PublicNode) -> float:
     return -stake if node.folded == PLAYERS[0] else stake
 
 
-def assemble(
-    name: str, betting: Sequence[PublicNode], stages: Sequence[Stage]
-) -> PublicGame:
+def assemble(name: str, betting: Sequence[PublicNode], stages: Sequence[Stage]) -> PublicGame:
     """A game of two rounds.
 
     Args:
