@@ -94,7 +94,8 @@ class HandOutcomes:
         hand wins.
       start: for each player, [T].
       stride: for each player, [T].
-      scale: for each player, [H] what payoffs with each of his hands are multiplied by.
+      scale: for each player, [T, H], or [1, H] for all outcomes alike, what payoffs with
+        each of his hands are multiplied by.
     """
 
     pairs: HandPairs
@@ -119,22 +120,21 @@ class HandOutcomes:
         plans = np.empty((len(self.stake), self.pairs.num_hands))
         _gather(opponent_plan, self.start[other], self.stride[other], self.scale[other], plans)
         folds = self.num_folds
-        of_folds = self.stake[:folds] if player == PLAYERS[0] else -self.stake[:folds]
-        place = self.start[player], self.stride[player]
+        place = self.start[player], self.stride[player], self.scale[player]
         if folds:
             earned = self.pairs.meet(plans[:folds])
-            _scatter(earned, of_folds, place[0], place[1], self.scale[player], gradient)
+            stake = self.stake if player == PLAYERS[0] else -self.stake
+            _scatter(earned, 0, stake, *place, gradient)
         if folds < len(self.stake):
             earned = self.pairs.beat(plans[folds:])
-            after = place[0][folds:], place[1][folds:]
-            _scatter(earned, self.stake[folds:], *after, self.scale[player], gradient)
+            _scatter(earned, folds, self.stake, *place, gradient)
 
     def renumbered(
         self,
         numbers: tuple[IntArray, IntArray],
         factors: tuple[FloatArray, FloatArray] | None,
     ) -> HandOutcomes:
-        """See `PayoffOperator`; hands must stay in a row, and factors depend on them alone."""
+        """See `PayoffOperator`; hands must stay in a row."""
         start, scale = [], []
         for p in PLAYERS:
             old = self.sequences(p)
@@ -142,13 +142,7 @@ class HandOutcomes:
             if not np.array_equal(new - new[:, :1], old - old[:, :1]):
                 raise ValueError("expected sequences of one outcome to keep their distances")
             start.append(new[:, 0].astype(np.int64))
-            factor = np.ones(self.pairs.num_hands)
-            if factors is not None and len(old):
-                of_sequences = factors[p][old]
-                factor = of_sequences[0]
-                if np.any(of_sequences != factor):
-                    raise ValueError("expected factors that depend on hands alone")
-            scale.append(self.scale[p] * factor)
+            scale.append(self.scale[p] if factors is None else self.scale[p] * factors[p][old])
         return dataclasses.replace(self, start=(start[0], start[1]), scale=(scale[0], scale[1]))
 
     def entries(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -158,11 +152,39 @@ class HandOutcomes:
         shape = (len(self.stake), *meet.shape)
         matrix = np.where((np.arange(shape[0]) < self.num_folds)[:, None, None], meet, beat)
         value = self.stake[:, None, None] * matrix
-        value = value * self.scale[0][:, np.newaxis] * self.scale[1]
+        value = value * self.scale[0][:, :, np.newaxis] * self.scale[1][:, np.newaxis, :]
         kept = value != 0.0
         rows = np.broadcast_to(row[:, :, np.newaxis], shape)
         columns = np.broadcast_to(column[:, np.newaxis, :], shape)
         return rows[kept], columns[kept], value[kept]
+
+
+def join_outcomes(parts: Sequence[HandOutcomes]) -> HandOutcomes:
+    """Outcomes with the same pairs of hands as one: larger products are faster."""
+    if len(parts) == 1:
+        return parts[0]
+    is_fold = np.concatenate([np.arange(len(part.stake)) < part.num_folds for part in parts])
+    order = np.argsort(~is_fold, kind="stable")
+
+    def joined(arrays: Sequence[npt.NDArray[Any]]) -> Any:
+        return np.concatenate(list(arrays))[order]
+
+    def joined_scale(player: int) -> FloatArray:
+        scales = [part.scale[player] for part in parts]
+        if all(scale is scales[0] for scale in scales) and len(scales[0]) == 1:
+            return scales[0]
+        shapes = [(len(part.stake), part.pairs.num_hands) for part in parts]
+        full = [np.broadcast_to(s, shape) for s, shape in zip(scales, shapes, strict=True)]
+        return np.ascontiguousarray(joined(full))
+
+    return HandOutcomes(
+        pairs=parts[0].pairs,
+        num_folds=int(is_fold.sum()),
+        stake=joined([part.stake for part in parts]),
+        start=(joined([part.start[0] for part in parts]), joined([p.start[1] for p in parts])),
+        stride=(joined([part.stride[0] for part in parts]), joined([p.stride[1] for p in parts])),
+        scale=(joined_scale(0), joined_scale(1)),
+    )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -193,7 +215,10 @@ class HandPayoffs:
     def joined(self, others: Sequence[PayoffOperator]) -> HandPayoffs:
         """See `PayoffOperator`; the others are of this kind too."""
         more = [part for other in others for part in cast(HandPayoffs, other).parts]
-        return HandPayoffs((*self.parts, *more))
+        of_pairs: dict[int, list[HandOutcomes]] = {}
+        for part in (*self.parts, *more):
+            of_pairs.setdefault(id(part.pairs), []).append(part)
+        return HandPayoffs(tuple(join_outcomes(parts) for parts in of_pairs.values()))
 
     def entries(self) -> tuple[IntArray, IntArray, FloatArray]:
         """See `PayoffOperator`."""
@@ -205,18 +230,25 @@ class HandPayoffs:
 @kernel
 def _gather(plan: Any, start: Any, stride: Any, scale: Any, plans: Any) -> None:
     """Fills `plans` ([T, H]) with each hand's probability at each outcome."""
+    alike = scale.shape[0] == 1
     for t in range(plans.shape[0]):
         place = start[t]
+        row = 0 if alike else t
         for h in range(plans.shape[1]):
-            plans[t, h] = plan[place] * scale[h]
+            plans[t, h] = plan[place] * scale[row, h]
             place += stride[t]
 
 
 @kernel
-def _scatter(earned: Any, stake: Any, start: Any, stride: Any, scale: Any, gradient: Any) -> None:
-    """Adds what hands earn at outcomes ([T, H]) to the payoffs of their sequences."""
-    for t in range(earned.shape[0]):
+def _scatter(
+    earned: Any, offset: int, stake: Any, start: Any, stride: Any, scale: Any, gradient: Any
+) -> None:
+    """Adds what hands earn at outcomes from `offset` on to the payoffs of their sequences."""
+    alike = scale.shape[0] == 1
+    for i in range(earned.shape[0]):
+        t = offset + i
         place = start[t]
+        row = 0 if alike else t
         for h in range(earned.shape[1]):
-            gradient[place] += stake[t] * scale[h] * earned[t, h]
+            gradient[place] += stake[t] * scale[row, h] * earned[i, h]
             place += stride[t]

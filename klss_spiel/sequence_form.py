@@ -112,8 +112,9 @@ class Treeplex:
     def uniform(self) -> FloatArray:
         """[S] behaviour probabilities that are equal within each infoset."""
         behavior = np.ones(self.num_sequences)
-        owned = self.sequence_infoset >= 0
-        behavior[owned] = 1.0 / self.num_actions[self.sequence_infoset[owned]]
+        behavior[self._sequences_of(slice(None))] = np.repeat(
+            1.0 / self.num_actions, self.num_actions
+        )
         return behavior
 
     def vector(self, values: npt.ArrayLike, name: str) -> FloatArray:

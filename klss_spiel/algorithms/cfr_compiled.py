@@ -51,7 +51,9 @@ class Choices:
     @functools.cached_property
     def is_identity(self) -> bool:
         """Whether every sequence has its own number."""
-        return np.array_equal(self.number, np.arange(len(self.sequence)))
+        return self.number is self.sequence or np.array_equal(
+            self.number, np.arange(len(self.sequence))
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -72,30 +74,30 @@ class CompiledForm:
 
     def initial_state(self) -> tuple[PlayerVectors, PlayerVectors]:
         """No regrets, uniform strategies."""
-        players = []
-        for treeplex in self.form.treeplexes:
-            zeros = np.zeros(treeplex.num_sequences)
-            uniform = treeplex.uniform()
-            plan = treeplex.realization_plan(uniform)
-            players.append(PlayerSolution(treeplex, zeros, uniform, plan, zeros))
-        return self.state_of((players[0], players[1]))
+        states = []
+        for treeplex, choices in zip(self.form.treeplexes, self.choices, strict=True):
+            strategy = treeplex.uniform()
+            plan = treeplex.realization_plan(strategy)[choices.sequence].astype(self.dtype)
+            strategy = strategy[choices.sequence].astype(self.dtype)
+            zeros = np.zeros_like(plan)
+            states.append(_vectors(zeros, strategy, plan, zeros.copy()))
+        return states[0], states[1]
 
     def state_of(self, players: PlayerSolutions) -> tuple[PlayerVectors, PlayerVectors]:
         """The state of a solution of the same game."""
         states = []
-        for choices, player in zip(self.choices, players, strict=True):
-            regret, strategy, plan, average = (
-                vector[choices.sequence].astype(self.dtype)
-                for vector in (player.regret, player.last_behavior, player.last, player.average_sum)
-            )
+        for player, choices in zip(players, self.choices, strict=True):
             states.append(
-                PlayerVectors(
-                    regret=regret,
-                    strategy=strategy,
-                    plan=plan,
-                    average=average,
-                    values=np.zeros_like(plan),
-                    bonus=np.zeros_like(plan),
+                _vectors(
+                    *(
+                        vector[choices.sequence].astype(self.dtype)
+                        for vector in (
+                            player.regret,
+                            player.last_behavior,
+                            player.last,
+                            player.average_sum,
+                        )
+                    )
                 )
             )
         return states[0], states[1]
@@ -121,17 +123,26 @@ class CompiledForm:
             )
         return players[0], players[1]
 
+    def average_of(self, state: tuple[PlayerVectors, PlayerVectors], player: int) -> FloatArray:
+        """See `cfr_solution.PreparedForm`."""
+        average = state[player].average
+        if not self.choices[player].is_identity:
+            average = average[self.choices[player].number]
+        return average.astype(np.float64)
+
     def run(
         self,
         state: tuple[PlayerVectors, PlayerVectors],
         iteration: int,
         count: int,
         method: Method,
+        owned: bool = False,
     ) -> tuple[PlayerVectors, PlayerVectors]:
-        """The state after `count` more iterations; there were `iteration` before."""
+        """See `cfr_solution.PreparedForm`."""
+        first, second = state if owned else _copied(state)
         if self.form.operator is not None:
-            return self._run_by_players(state, iteration, count, method, self._add_computed)
-        first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
+            self._run_by_players((first, second), iteration, count, method, self._add_computed)
+            return first, second
         cfr_kernels.iterate(
             count,
             iteration,
@@ -176,18 +187,22 @@ class CompiledForm:
             if self.form.operator is not None:
                 self._add_computed(p, plans, bonus)
 
-        return self._run_by_players(state, iteration, count, method, add)
+        vectors = _copied(state)
+        self._run_by_players(vectors, iteration, count, method, add)
+        return vectors
 
     def _run_by_players(
         self,
-        state: tuple[PlayerVectors, PlayerVectors],
+        vectors: tuple[PlayerVectors, PlayerVectors],
         iteration: int,
         count: int,
         method: Method,
         add: Callable[[int, Sequence[Any], Any], None],
-    ) -> tuple[PlayerVectors, PlayerVectors]:
-        """`run` with payoffs besides the entries: `add` adds a player's, given both plans."""
-        vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
+    ) -> None:
+        """`run` in place, with payoffs besides the entries.
+
+        `add(player, plans, bonus)` adds those of a player to `bonus`, given both plans.
+        """
         rule = regret_kernels.rule(method.minimizer)
         predicted = _predicted(method, vectors)
         for number in range(iteration + 1, iteration + count + 1):
@@ -205,7 +220,6 @@ class CompiledForm:
                     plans[1 - p],
                     predicted[p],
                 )
-        return vectors[0], vectors[1]
 
     def _add_computed(self, player: int, plans: Sequence[Any], bonus: Any) -> None:
         """Adds the operator's payoffs, which know the form's numbers of sequences."""
@@ -221,6 +235,24 @@ class CompiledForm:
         gradient = np.zeros(len(own.number))
         operator.add_gradient(player, plan, gradient)
         bonus += sum_at(own.number, gradient, len(bonus))
+
+
+def _vectors(regret: Any, strategy: Any, plan: Any, average: Any) -> PlayerVectors:
+    return PlayerVectors(
+        regret=regret,
+        strategy=strategy,
+        plan=plan,
+        average=average,
+        values=np.zeros_like(plan),
+        bonus=np.zeros_like(plan),
+    )
+
+
+def _copied(
+    state: tuple[PlayerVectors, PlayerVectors],
+) -> tuple[PlayerVectors, PlayerVectors]:
+    first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
+    return first, second
 
 
 def _predicted(method: Method, vectors: Sequence[PlayerVectors]) -> list[FloatArray | None]:
@@ -251,6 +283,11 @@ def compile_form(form: SequenceForm, dtype: npt.DTypeLike = np.float64) -> Compi
 def _choices(treeplex: Treeplex) -> Choices:
     """Leaves out infosets with one action; roots come first."""
     is_forced = treeplex.num_actions == 1
+    ends = np.cumsum(treeplex.num_actions, dtype=np.int32) + 1
+    in_order = np.array_equal(treeplex.first_sequence, ends - treeplex.num_actions)
+    if in_order and treeplex.num_sequences == ends[-1:].sum() and not np.any(is_forced):
+        return _all_choices(treeplex)
+    del ends
     stands_for = np.arange(treeplex.num_sequences)
     stands_for[treeplex.first_sequence[is_forced]] = treeplex.parent_sequence[is_forced]
     while True:  # a forced move may follow another
@@ -274,6 +311,18 @@ def _choices(treeplex: Treeplex) -> Choices:
     )
 
 
+def _all_choices(treeplex: Treeplex) -> Choices:
+    """`_choices` where nothing is forced and infosets own their sequences in order."""
+    count = treeplex.num_sequences
+    number = np.arange(count, dtype=np.int32)
+    return Choices(
+        number=number,
+        sequence=number,
+        first=np.append(treeplex.first_sequence, count).astype(np.uint32),
+        parent=treeplex.parent_sequence.astype(np.uint32),
+    )
+
+
 def _rows(
     choices: Choices,
     target: IntArray,
@@ -290,7 +339,8 @@ def _rows(
       value: [E] own payoff.
       dtype: of the payoffs.
     """
-    order = np.lexsort((source, target))
+    # A form's entries are sorted by row and column: a stable sort keeps what it can.
+    order = np.argsort(target, kind="stable")
     counts = np.bincount(target, minlength=len(choices.sequence))
     return PlayerRows(
         first=choices.first,

@@ -15,14 +15,9 @@ from klss_spiel.algorithms.subgame.public_refine import refine_by_hands
 from klss_spiel.algorithms.subgame.recipes import Gadget, SubgameRecipe
 from klss_spiel.algorithms.subgame.solvers import SubgameSolver
 from klss_spiel.arrays import FloatArray
-from klss_spiel.games.poker.leduc_family import (
-    ACTIONS,
-    HandSize,
-    PokerGame,
-    hand_size,
-    machine_gigabytes,
-    parse_game,
-)
+from klss_spiel.games.poker.flop_holdem import flop_public_game
+from klss_spiel.games.poker.hand_sizes import HandSize, hand_size
+from klss_spiel.games.poker.leduc_family import ACTIONS, PokerGame, parse_game
 from klss_spiel.games.poker.public_poker import leduc_public_game
 from klss_spiel.progress import Progress
 from klss_spiel.public_game import PublicGame
@@ -62,27 +57,16 @@ class HandSetting:
 def make_setting(name: str, target: float) -> HandSetting:
     """The game of a name with a blueprint by CFR of exploitability `target` or less."""
     start = time.monotonic()
-    game = leduc_public_game(parse_game(name))
+    game = public_game(parse_game(name))
     solution, reached = stopped_cfr(game.form, game.name, target)
+    behaviors = solution.average_behavior_of(0), solution.average_behavior_of(1)
     seconds = time.monotonic() - start
-    return HandSetting(game, solution.average_behavior, reached, solution.iterations, seconds)
+    return HandSetting(game, behaviors, reached, solution.iterations, seconds)
 
 
-def check_size(game: PokerGame, gigabytes: float | None = None) -> HandSize:
-    """The game's size, if it fits.
-
-    Raises:
-      ValueError: it does not, with the estimate.
-    """
-    size = hand_size(game)
-    limit = machine_gigabytes() if gigabytes is None else gigabytes
-    if size.gigabytes > limit:
-        raise ValueError(
-            f"{game.name} is too large: {size.hands:,} hands and {size.boards:,} boards make "
-            f"{size.sequences:,} sequences, which need about {size.gigabytes:,.1f} GB of memory, "
-            f"and there are {limit:.1f} GB"
-        )
-    return size
+def public_game(game: PokerGame) -> PublicGame:
+    """A game of one community card, or of a flop."""
+    return leduc_public_game(game) if game.board_cards == 1 else flop_public_game(game)
 
 
 def estimated_minutes(

@@ -46,9 +46,9 @@ from klss_spiel.algorithms.subgame.recipes import (
 from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, SubgameSolver
 from klss_spiel.best_response import nash_conv
+from klss_spiel.games.poker.hand_sizes import check_hand_size
 from klss_spiel.games.poker.leduc_family import (
     ACTIONS,
-    RANKS,
     PokerGame,
     check_size,
     game_size,
@@ -145,13 +145,13 @@ class Config:
 
 def default_layout(game: PokerGame) -> str:
     """What suits a game."""
-    large = game.kind == RANKS and game_size(game).nodes > _MOST_NODES
-    return HANDS if large else NODES
+    large = game_size(game).nodes > _MOST_NODES
+    return HANDS if game.hole_cards > 1 and large else NODES
 
 
 def _check_fits(game: PokerGame, layout: str, gigabytes: float | None) -> None:
     if layout == HANDS:
-        olss_by_hands.check_size(game, gigabytes)
+        check_hand_size(game, gigabytes)
     else:
         check_size(game, gigabytes)
 

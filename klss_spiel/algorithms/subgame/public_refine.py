@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.subgame.public_subgames import PublicSubgame, PublicSubgameBuilder
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.solvers import SubgameSolver
@@ -47,15 +48,28 @@ def refine_by_hands(
     refined = behaviors[player].copy()
     where = game.closures if closures is None else closures
     progress = progress or Progress(f"refining {game.name}", len(where))
-    for done, closure in enumerate(where, start=1):
-        for batch in _batches(builder.build(closure, recipe)):
+    done = 0
+    # Closures of one board share their pairs of hands, which is worth larger batches.
+    whole = recipe.order == COMMON_KNOWLEDGE
+    for group in _by_stage(where) if whole else [[closure] for closure in where]:
+        built = [subgame for closure in group for subgame in builder.build(closure, recipe)]
+        for batch in [built] if whole and built else _batches(built):
             found = solver.solve(batch, [None] * len(batch))
             for subgame, behavior in zip(batch, found, strict=True):
                 kept = subgame.is_reached.copy()
                 kept[0] = False
                 refined[subgame.sequences[kept]] = behavior[kept]
+        done += len(group)
         progress.update(done)
     return refined
+
+
+def _by_stage(closures: Sequence[Closure]) -> list[list[Closure]]:
+    """Closures of one board together."""
+    groups: dict[int, list[Closure]] = {}
+    for closure in closures:
+        groups.setdefault(closure.stage, []).append(closure)
+    return list(groups.values())
 
 
 def _batches(subgames: Sequence[PublicSubgame]) -> list[list[PublicSubgame]]:

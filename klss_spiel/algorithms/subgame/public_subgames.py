@@ -247,6 +247,7 @@ class _Here:
         ends = self.closure.outcomes
         own = ends.start[self.me] - self.closure.begin[self.me] + 1
         theirs = ends.start[self.other] - self.closure.begin[self.other] + self.hands
+        own_scale, their_scale = own_scale[np.newaxis], their_scale[np.newaxis]
         mine_first = self.me == PLAYERS[0]
         return HandPayoffs(
             (

@@ -204,8 +204,8 @@ class Cfr:
             )
             clock.spend(iterations=steps)
         player = subgames[0].player
-        plan = solution.average[player]
+        plans = solution.average_sum_of(player)
         return [
-            subgame.game.treeplex.behavior(plan[number], subgame.blueprint)
+            subgame.game.treeplex.behavior(plans[number], subgame.blueprint)
             for subgame, number in zip(subgames, numbers[player], strict=True)
         ]

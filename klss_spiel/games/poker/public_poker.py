@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray
 from klss_spiel.games.poker.leduc_family import NO_ONE, PokerGame, PublicNode, public_tree
 from klss_spiel.games.poker.rank_trees import rank_deals
-from klss_spiel.hand_payoffs import HandOutcomes, MatrixPairs
+from klss_spiel.hand_payoffs import HandOutcomes, MatrixPairs, join_outcomes
 from klss_spiel.public_game import FIRST_STAGE, NO_SPOT, Closure, PublicGame, Spot, Stage
 from klss_spiel.tree import CHANCE, EMPTY_SEQUENCE, PLAYERS, TERMINAL
 
@@ -62,6 +62,7 @@ class _Assembler:
         self.next_sequence = [EMPTY_SEQUENCE + 1, EMPTY_SEQUENCE + 1]
         # Betting nodes after which public cards come, with how both players got there.
         self.deals: list[tuple[int, tuple[_Came, _Came]]] = []
+        self._ones: dict[int, FloatArray] = {}
 
     def walk(self, root: int, stage: int, came: tuple[_Came, _Came]) -> HandOutcomes:
         """All spots and outcomes of a stage at or below a betting node, parents first."""
@@ -100,7 +101,7 @@ class _Assembler:
             place = [self._place(stage, ways[p]) for _, ways in ends]
             starts.append(np.array([start for start, _ in place], dtype=np.int64))
             strides.append(np.array([stride for _, stride in place], dtype=np.int64))
-        ones = np.ones(self.stages[stage].num_hands)
+        ones = self._ones.setdefault(stage, np.ones((1, self.stages[stage].num_hands)))
         return HandOutcomes(
             pairs=self.stages[stage].pairs,
             num_folds=sum(node.folded != NO_ONE for node in nodes),
@@ -158,28 +159,11 @@ def assemble(name: str, betting: Sequence[PublicNode], stages: Sequence[Stage]) 
                 )
             )
             of_stage.append(ends)
-        outcomes.append(_together(of_stage))
+        outcomes.append(join_outcomes(of_stage))
     return PublicGame(
         name=name,
         stages=tuple(stages),
         spots=tuple(walker.spots),
         outcomes=tuple(outcomes),
         closures=tuple(closures),
-    )
-
-
-def _together(parts: Sequence[HandOutcomes]) -> HandOutcomes:
-    """Outcomes of one stage as one: larger products are faster."""
-    is_fold = np.concatenate([np.arange(len(p.stake)) < p.num_folds for p in parts])
-    order = np.argsort(~is_fold, kind="stable")
-
-    def joined(arrays: Sequence[IntArray] | Sequence[FloatArray]) -> np.ndarray:
-        return np.concatenate(list(arrays))[order]
-
-    return dataclasses.replace(
-        parts[0],
-        num_folds=int(is_fold.sum()),
-        stake=joined([p.stake for p in parts]),
-        start=(joined([p.start[0] for p in parts]), joined([p.start[1] for p in parts])),
-        stride=(joined([p.stride[0] for p in parts]), joined([p.stride[1] for p in parts])),
     )
