@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import FloatArray, IntArray, as_floats, ranges
+from klss_spiel.arrays import FloatArray, IntArray, as_floats, ranges, sum_at
 from klss_spiel.payoff_operator import PayoffOperator
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree, Infosets
 
@@ -284,11 +284,12 @@ def make_sequence_form(
     place = row.astype(np.int64) * width + column
     # Entries mostly come as a few sorted runs, which a stable sort merges.
     order = np.argsort(place, kind="stable")
-    place, total = place[order], value[order]
+    place = place[order]
+    total: FloatArray = value[order]
     is_first = np.ones(len(place), dtype=np.bool_)
     is_first[1:] = place[1:] != place[:-1]
     if not np.all(is_first):
-        total = np.bincount(np.cumsum(is_first) - 1, weights=total)
+        total = sum_at(np.cumsum(is_first) - 1, total, int(is_first.sum()))
     keep = total != 0.0
     distinct = place[is_first][keep]
     return SequenceForm(

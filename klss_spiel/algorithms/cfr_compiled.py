@@ -128,7 +128,8 @@ class CompiledForm:
         average = state[player].average
         if not self.choices[player].is_identity:
             average = average[self.choices[player].number]
-        return average.astype(np.float64)
+        as_float64: FloatArray = average.astype(np.float64)
+        return as_float64
 
     def run(
         self,
@@ -283,11 +284,8 @@ def compile_form(form: SequenceForm, dtype: npt.DTypeLike = np.float64) -> Compi
 def _choices(treeplex: Treeplex) -> Choices:
     """Leaves out infosets with one action; roots come first."""
     is_forced = treeplex.num_actions == 1
-    ends = np.cumsum(treeplex.num_actions, dtype=np.int32) + 1
-    in_order = np.array_equal(treeplex.first_sequence, ends - treeplex.num_actions)
-    if in_order and treeplex.num_sequences == ends[-1:].sum() and not np.any(is_forced):
+    if not np.any(is_forced) and _owns_in_order(treeplex):
         return _all_choices(treeplex)
-    del ends
     stands_for = np.arange(treeplex.num_sequences)
     stands_for[treeplex.first_sequence[is_forced]] = treeplex.parent_sequence[is_forced]
     while True:  # a forced move may follow another
@@ -309,6 +307,14 @@ def _choices(treeplex: Treeplex) -> Choices:
         first=np.concatenate([[len(roots)], ends]).astype(np.uint32),
         parent=number[treeplex.parent_sequence[infosets]].astype(np.uint32),
     )
+
+
+def _owns_in_order(treeplex: Treeplex) -> bool:
+    """Whether infosets own one sequence after another, and all but the empty one."""
+    after = np.cumsum(treeplex.num_actions, dtype=np.int32) + 1
+    first = after - treeplex.num_actions
+    last = int(after[-1]) if len(after) else 1
+    return treeplex.num_sequences == last and np.array_equal(treeplex.first_sequence, first)
 
 
 def _all_choices(treeplex: Treeplex) -> Choices:

@@ -189,7 +189,8 @@ class PublicSubgameBuilder:
         if recipe.order == COMMON_KNOWLEDGE:
             subgame = here.common(recipe)
             return [] if subgame is None else [subgame]
-        found = (here.of_hand(recipe, hand) for hand in np.flatnonzero(here.own_reach > 0.0))
+        hands = np.flatnonzero(here.own_reach > 0.0).tolist()
+        found = (here.of_hand(recipe, hand) for hand in hands)
         return [subgame for subgame in found if subgame is not None]
 
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from klss_spiel.arrays import IntArray
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.games.poker.leduc_family import PokerGame, public_tree
 from klss_spiel.games.poker.public_poker import assemble
 from klss_spiel.games.poker.sorted_hands import SortedHands
@@ -52,7 +52,7 @@ def flop_public_game(game: PokerGame, flops: IntArray | None = None) -> PublicGa
         flops, copies = distinct_flops(game)
         dealt = float(copies.sum())
     else:
-        copies = np.ones(len(flops))
+        copies = np.ones(len(flops), dtype=np.int64)
         dealt = float(len(flops))
     for flop, count in zip(flops, copies, strict=True):
         stages.append(_flop_stage(game, flop, count / dealt, cards, kind))
@@ -81,10 +81,10 @@ def card_name(game: PokerGame, card: int) -> str:
     return _RANK_LETTERS[card // game.suits] + _SUIT_LETTERS[card % game.suits]
 
 
-def _apart(first: IntArray, second: IntArray) -> IntArray:
+def _apart(first: IntArray, second: IntArray) -> FloatArray:
     """[n, m] 1 where two sets of cards share none."""
     shared = first[:, np.newaxis, :, np.newaxis] == second[:, np.newaxis, :]
-    return (~np.any(shared, axis=(2, 3))).astype(np.float64)
+    return np.where(np.any(shared, axis=(2, 3)), 0.0, 1.0)
 
 
 def _hand_kinds(game: PokerGame, cards: IntArray) -> IntArray:
