@@ -240,7 +240,8 @@ def _summary(
 def plot_doublings(lines: Sequence[Mapping[str, Any]], path: str) -> None:
     """Elo over the smallest budget by number of doublings, beside the paper's (Figure 3).
 
-    The bar at a point is the interval of its last doubling alone.
+    The bar at a point is the interval of its last doubling alone. A curve ends where all
+    games were won or none was, or no game was played.
     """
     from klss_spiel.plot.figures import figure
 
@@ -252,6 +253,8 @@ def plot_doublings(lines: Sequence[Mapping[str, Any]], path: str) -> None:
                 if line.get(columns[0]) is None:
                     break
                 gain, low, high = (ratings.elo_of_score(float(line[c])) for c in columns)
+                if not math.isfinite(gain):
+                    break
                 heights.append(heights[-1] + gain)
                 below.append(_bar(gain - low))
                 above.append(_bar(high - gain))
