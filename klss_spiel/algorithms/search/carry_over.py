@@ -88,9 +88,7 @@ def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
 
 def own_nodes(tree: SearchTree, identifiers: InfosetIds) -> BoolArray:
     """[N] the nodes of the searching player's infoset with one of the identifiers."""
-    nodes, count = tree.nodes, tree.num_nodes
-    own = np.isin(nodes.infoset_ids[:count, tree.player], identifiers)
-    own &= nodes.player[:count] == tree.player
+    own: BoolArray = np.isin(tree.nodes.infoset_ids[: tree.num_nodes, tree.player], identifiers)
     own[: 1 + tree.num_roots] = False
     return own
 
