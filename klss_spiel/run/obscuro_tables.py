@@ -90,11 +90,7 @@ class Config:
     @property
     def effective_budget(self) -> MoveBudget:
         """The budget, or the preset's own."""
-        if self.budget is not None:
-            return self.budget
-        if self.preset == "time_scaling":
-            return MoveBudget(seconds=FIRST_SECONDS)
-        return MoveBudget(nodes=DEFAULT_NODES)
+        return default_budget(self.preset) if self.budget is None else self.budget
 
     def match_rows(self) -> list[match_tables.MatchRow]:
         """The matches of a preset."""
@@ -112,6 +108,13 @@ class Config:
             if name not in names:
                 raise ValueError(f"expected a row among {', '.join(names)}, got {name!r}")
         return [row for row in found if not self.rows or row.name in self.rows]
+
+
+def default_budget(preset: str) -> MoveBudget:
+    """What a decision may cost unless somebody says so."""
+    if preset == "time_scaling":
+        return MoveBudget(seconds=FIRST_SECONDS)
+    return MoveBudget(nodes=DEFAULT_NODES)
 
 
 def make_jobs(config: Config) -> list[Job]:
@@ -166,6 +169,9 @@ def define_flags() -> None:
     flags.DEFINE_integer("games", 100, "Games of every match; even.", lower_bound=0)
     flags.DEFINE_integer("nodes", None, f"Nodes for each decision; {DEFAULT_NODES} by default.")
     flags.DEFINE_float("seconds", None, "Seconds for each decision instead.")
+    flags.DEFINE_integer(
+        "belief_limit", None, "Positions above which a player's belief in a match is a sample."
+    )
     flags.DEFINE_integer("seeds", 20, "Searches of each position or opening.", lower_bound=0)
     flags.DEFINE_integer("seed", 0, "Seed of games, or the first of --seeds.", lower_bound=0)
     flags.DEFINE_integer(
@@ -184,9 +190,10 @@ def define_flags() -> None:
 def config_from_flags() -> Config:
     """What the flags ask for."""
     values = flags.FLAGS
-    budget = None
+    budget = default_budget(values.preset)
     if values.nodes is not None or values.seconds is not None:
         budget = MoveBudget(values.nodes, values.seconds)
+    budget = dataclasses.replace(budget, belief_limit=values.belief_limit)
     try:
         horizons = tuple(int(text) for text in values.horizons)
     except ValueError:

@@ -7,6 +7,7 @@ import pytest
 
 from klss_spiel.evaluators import EVALUATORS
 from klss_spiel.matches import ratings
+from klss_spiel.matches.match import play_match
 from klss_spiel.openspiel import load_game, tree_from_game
 from klss_spiel.run import obscuro_tables
 from klss_spiel.run.obscuro import (
@@ -119,6 +120,15 @@ def test_matches_are_resumed_and_extended(small_board, tmp_path):
     (line,) = obscuro_tables.run(more, output=path, progress=None)
     assert line["games"] == 4
     assert path.read_bytes().startswith(before) and len(path.read_text().splitlines()) == 4
+
+
+def test_beliefs_of_players_are_limited_where_it_is_asked_for(small_board):
+    budget = MoveBudget(nodes=15, belief_limit=2)
+    (row,) = match_tables.random_rows(budget)
+    assert row.first == "search(nodes=15,limit=2)"
+    match = dataclasses.replace(row.match(2, 0), reports=True)
+    reports = [r for game in play_match(match).rows for r in game["reports"] if r is not None]
+    assert any(not report["belief_complete"] for report in reports)
 
 
 def test_an_unknown_evaluator_is_said_and_not_played():

@@ -12,21 +12,26 @@ PAPER_BUDGET = "5 s, 5 cores"
 
 @dataclasses.dataclass(frozen=True)
 class MoveBudget:
-    """Nodes or seconds for each decision, on one core.
+    """Nodes or seconds for each decision, on one core, and how much is remembered.
 
     Attributes:
       nodes: nodes that a search may add.
       seconds: how long it may search; updating the belief is not counted.
+      belief_limit: positions above which a belief becomes a sample, of players in
+        matches; None for the game's own limit, some millions.
     """
 
     nodes: int | None = None
     seconds: float | None = None
+    belief_limit: int | None = None
 
     def __post_init__(self) -> None:
         if (self.nodes is None) == (self.seconds is None):
             raise ValueError(
                 f"expected either nodes or seconds, got nodes={self.nodes}, seconds={self.seconds}"
             )
+        if self.belief_limit is not None and self.belief_limit < 1:
+            raise ValueError(f"expected a belief of at least 1 position, got {self.belief_limit}")
         if self.nodes is not None and self.nodes < 1:
             raise ValueError(f"expected at least 1 node, got {self.nodes}")
         if self.seconds is not None and not self.seconds > 0.0:
@@ -38,8 +43,14 @@ class MoveBudget:
 
     @property
     def argument(self) -> str:
-        """As an argument of a player's specification."""
+        """Nodes or seconds as an argument of a player's specification."""
         return f"nodes={self.nodes}" if self.nodes is not None else f"seconds={self.seconds:g}"
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """As arguments of a player's specification, the limit of beliefs included."""
+        limit = () if self.belief_limit is None else (f"limit={self.belief_limit}",)
+        return (self.argument, *limit)
 
     @property
     def columns(self) -> dict[str, float | None]:
@@ -49,9 +60,9 @@ class MoveBudget:
     def times(self, factor: int) -> MoveBudget:
         """So many times as much."""
         if self.nodes is not None:
-            return MoveBudget(nodes=factor * self.nodes)
+            return dataclasses.replace(self, nodes=factor * self.nodes)
         assert self.seconds is not None
-        return MoveBudget(seconds=factor * self.seconds)
+        return dataclasses.replace(self, seconds=factor * self.seconds)
 
     def of_search(self) -> Budget:
         """As a search takes it."""

@@ -91,7 +91,7 @@ class MatchRow:
 
 def searcher(budget: MoveBudget, *settings: str) -> str:
     """Specification of a searching player; settings such as "preset=zs21"."""
-    return f"search({','.join((budget.argument, *settings))})"
+    return f"search({','.join((*budget.arguments, *settings))})"
 
 
 # What is matched: settings of both players and the printed result.

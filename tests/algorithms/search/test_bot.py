@@ -381,7 +381,7 @@ def test_what_cannot_be_played_is_refused_at_construction():
         SearchBot(KUHN, 0, SMALL, evaluator=3)
     with pytest.raises(ValueError, match="belief_limit"):
         SearchBot(search_game(KUHN), 0, SMALL, belief_limit=10)
-    with pytest.raises(ValueError, match="belief_limit"):
+    with pytest.raises(ValueError, match="sample_belief"):
         SearchBot(
             "python_dark_chess(board=minimal4x3)", 0, SMALL, sample_belief=True, belief_limit=9
         )
