@@ -66,7 +66,7 @@ class Config:
       doublings: of `time_scaling`.
       horizons: of `king_v_king`.
       max_nodes: largest tree there.
-      rows: only matches with these names; empty for all.
+      rows: only matches or positions with these names; empty for all.
     """
 
     preset: str
@@ -84,8 +84,8 @@ class Config:
             raise ValueError(f"expected a preset among {', '.join(PRESETS)}, got {self.preset!r}")
         if self.seeds < 1 and self.preset == "positions":
             raise ValueError(f"expected at least 1 seed, got {self.seeds}")
-        if self.rows and self.preset not in MATCHES:
-            raise ValueError(f"expected rows of matches, got a row of {self.preset}")
+        if self.rows and self.preset not in (*MATCHES, "positions"):
+            raise ValueError(f"expected rows of matches or positions, got one of {self.preset}")
 
     @property
     def effective_budget(self) -> MoveBudget:
@@ -123,7 +123,7 @@ def make_jobs(config: Config) -> list[Job]:
     if config.preset == "first_moves":
         return first_moves.make_jobs(budget, config.seeds, config.games, config.seed)
     if config.preset == "positions":
-        return positions.make_jobs([budget], config.seeds, config.seed)
+        return positions.make_jobs(budget, config.seeds, config.seed, config.rows)
     if config.preset == "knowledge_distance":
         return knowledge_distance.make_jobs()
     if config.preset == "king_v_king":
@@ -177,7 +177,7 @@ def define_flags() -> None:
     flags.DEFINE_integer(
         "doublings", 3, "Doublings of time_scaling, from --seconds (1/16) or --nodes on."
     )
-    flags.DEFINE_multi_string("row", [], "Only matches with these names.")
+    flags.DEFINE_multi_string("row", [], "Only matches or positions with these names.")
     flags.DEFINE_list("horizons", [str(h) for h in DEFAULT_HORIZONS], "Plies of king_v_king.")
     flags.DEFINE_integer(
         "max_nodes", king_endings.DEFAULT_MAX_NODES, "Largest tree of king_v_king."

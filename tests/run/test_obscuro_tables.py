@@ -180,6 +180,8 @@ def test_a_position_is_searched_along_its_line():
     assert moves[:2] == ["b1c3", "d1a4"]
     jobs = obscuro_tables.make_jobs(Config("positions", budget=_FEW, seeds=2))
     assert len(jobs) == 2 * len(positions.DECISIONS) == len({job.key for job in jobs})
+    (job,) = obscuro_tables.make_jobs(Config("positions", budget=_FEW, seeds=1, rows=(name,)))
+    assert job.columns["position"] == name
 
 
 def test_the_positions_of_figure_1_are_nine_apart():
@@ -288,7 +290,9 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="expected a row among"):
         Config("random", rows=("purification",)).match_rows()
     with pytest.raises(ValueError, match="rows of matches"):
-        Config("positions", rows=("purification",))
+        Config("king_v_king", rows=("purification",))
+    with pytest.raises(ValueError, match="expected a row among"):
+        obscuro_tables.make_jobs(Config("positions", rows=("purification",)))
     with pytest.raises(ValueError, match="at least 2 plies"):
         obscuro_tables.make_jobs(Config("king_v_king", horizons=(1,)))
     for arguments, message in (

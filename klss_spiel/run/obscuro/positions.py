@@ -79,12 +79,15 @@ DECISIONS: Mapping[str, Decision] = {
 }
 
 
-def make_jobs(budgets: Sequence[MoveBudget], seeds: int, seed: int) -> list[Job]:
-    """A job for each decision, budget and seed."""
+def make_jobs(budget: MoveBudget, seeds: int, seed: int, names: Sequence[str] = ()) -> list[Job]:
+    """A job for each decision and seed; of the decisions with these names, or of all."""
+    for name in names:
+        if name not in DECISIONS:
+            raise ValueError(f"expected a row among {', '.join(DECISIONS)}, got {name!r}")
     return [
         job_from_columns(position_row, {"position": name, **budget.columns, "seed": seed + number})
         for name in DECISIONS
-        for budget in budgets
+        if not names or name in names
         for number in range(seeds)
     ]
 
