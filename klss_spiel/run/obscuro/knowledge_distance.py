@@ -130,7 +130,7 @@ def path_picture(row: Mapping[str, Any]) -> str:
             state.apply_action(state.string_to_action(move))
         title = f"{number + 1}.  {line}"
         if number < len(row["same_for"]):
-            title += f"    {row['same_for'][number]} cannot tell this from the next"
+            title += f": {row['same_for'][number]} cannot tell this from the next"
         pictures.append((title, render.svg_views(state)))
     width, height = _size(pictures[0][1])
     step = _SCALE * height + _TITLE_HEIGHT + _GAP
