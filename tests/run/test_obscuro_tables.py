@@ -18,6 +18,7 @@ from klss_spiel.run.obscuro import (
     positions,
 )
 from klss_spiel.run.obscuro.budgets import MoveBudget
+from klss_spiel.run.obscuro.shares import share_interval
 from klss_spiel.run.obscuro_tables import Config
 
 _SMALL = "python_dark_chess(board=minimal4x3,horizon=6)"
@@ -48,6 +49,13 @@ def test_equal_results_do_not_make_an_interval_of_no_width():
     interval = match_tables.score_interval(alike)
     # The rule of three: 3 / 50, half of it on each side.
     assert (interval.low, interval.estimate, interval.high) == pytest.approx((0.97, 1.0, 1.0))
+
+
+def test_shares_that_are_all_alike_are_not_taken_for_certain():
+    zero, half = share_interval([0.0] * 50), share_interval([0.0, 1.0] * 25)
+    assert (zero.low, zero.estimate, zero.high) == pytest.approx((0.0, 0.0, 0.06))
+    assert half.estimate == 0.5 and 0.3 < half.low < 0.4 < 0.6 < half.high < 0.7
+    assert share_interval([1.0]).low == 0.0
 
 
 def _games(row, returns):

@@ -15,11 +15,11 @@ import numpy as np
 
 from klss_spiel import plot as figures
 from klss_spiel.jobs import Job, job_from_columns
-from klss_spiel.matches import ratings
 from klss_spiel.matches.match import Match, jobs_of
 from klss_spiel.matches.records import score_of
 from klss_spiel.run.obscuro.budgets import MoveBudget, budget_from_columns
 from klss_spiel.run.obscuro.match_tables import GAME, printed_counts, searcher, sign_verdict
+from klss_spiel.run.obscuro.shares import share_interval
 
 OPENING = "opening"
 SCORE_OF_WHITE = "White's score"
@@ -94,14 +94,14 @@ def summarise(rows: Sequence[Mapping[str, Any]], budget: MoveBudget) -> list[dic
         for move in sorted(moves, key=lambda m: (-moves[m], -float(found[m].sum()), m)):
             if not shares:
                 break
-            interval = ratings.mean_interval(found[move])
+            interval = share_interval(found[move])
             lines.append(
                 {
                     "what": f"{colour} {move}",
                     "games": len(shares),
                     "share": round(interval.estimate, 4),
-                    "low": round(max(0.0, interval.low), 4),
-                    "high": round(min(1.0, interval.high), 4),
+                    "low": round(interval.low, 4),
+                    "high": round(interval.high, 4),
                     "paper": PRINTED[colour].get(move),
                     "budget": str(budget),
                 }
@@ -113,13 +113,13 @@ def summarise(rows: Sequence[Mapping[str, Any]], budget: MoveBudget) -> list[dic
 
 def _score_of_white(games: Sequence[Mapping[str, Any]], budget: MoveBudget) -> dict[str, Any]:
     scores = [score_of(float(game["return_0"])) for game in games]
-    interval = ratings.mean_interval(scores)
+    interval = share_interval(scores)
     return {
         "what": SCORE_OF_WHITE,
         "games": len(scores),
         "share": round(interval.estimate, 4),
-        "low": round(max(0.0, interval.low), 4),
-        "high": round(min(1.0, interval.high), 4),
+        "low": round(interval.low, 4),
+        "high": round(interval.high, 4),
         "paper": round(_PRINTED_WHITE.score, 4),
         "budget": str(budget),
         "sign": sign_verdict(interval, _PRINTED_WHITE.score),

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.jobs import Job, job_from_columns
-from klss_spiel.matches import ratings
 from klss_spiel.run.obscuro.budgets import MoveBudget, budget_from_columns
 from klss_spiel.run.obscuro.match_tables import GAME
+from klss_spiel.run.obscuro.shares import share_interval
 
 # Moves that are shown although the paper does not name them: the likeliest ones.
 _OTHERS_SHOWN = 2
@@ -139,7 +139,7 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         others = sorted((m for m in found if m not in named), key=lambda m: (-found[m], m))
         for move in (*named, *others[:_OTHERS_SHOWN]):
             shares = np.array([mixture.get(move, 0.0) for mixture in mixtures])
-            interval = ratings.mean_interval(shares)
+            interval = share_interval(shares)
             lines.append(
                 {
                     "position": name,
@@ -147,8 +147,8 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                     "seeds": len(group),
                     "move": move,
                     "probability": round(interval.estimate, 4),
-                    "low": round(max(0.0, interval.low), 4),
-                    "high": round(min(1.0, interval.high), 4),
+                    "low": round(interval.low, 4),
+                    "high": round(interval.high, 4),
                     "value": round(float(np.mean([row["value"] for row in group])), 4),
                     "gap": round(float(np.mean([row["gap"] for row in group])), 4),
                     "belief": group[0]["belief"],
