@@ -49,6 +49,16 @@ function resultText(game) {
   return game.termination && game.termination !== "rules" ? `${score} (${game.termination})` : score;
 }
 
+// Who moved at random because the program failed: that is no game to judge a bot by.
+function failures(game) {
+  return game.players.flatMap((name, player) => {
+    const failed = (step) => step.player === player && step.report && step.report.failed;
+    const count = game.steps.filter(failed).length;
+    return count ? [el("p", { class: "hint", role: "note" }, `${name} failed at ${count} move${
+      count === 1 ? "" : "s"} and moved at random there; the reports say why.`)] : [];
+  });
+}
+
 function reportOf(step) {
   const report = step.report;
   if (!report) return [el("p", { class: "hint" }, "No report for this move.")];
@@ -143,7 +153,8 @@ export async function showGame(id, place) {
     el("section", { class: "card replay-head" },
       el("h1", {}, `${game.players[0]} – ${game.players[1]}`),
       el("p", { class: "hint" }, `${resultText(game)} · ${game.game} · `,
-        el("a", { href: `#/record/${game.id}`, id: "permalink" }, "link to this game"))),
+        el("a", { href: `#/record/${game.id}`, id: "permalink" }, "link to this game")),
+      ...failures(game)),
     pair.element,
     el("section", { class: "card controls" },
       el("div", { class: "row" },
