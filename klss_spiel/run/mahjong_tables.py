@@ -110,7 +110,7 @@ def play_block(columns: Mapping[str, Any]) -> dict[str, Any]:
     from klss_spiel.algorithms.olss_search.search import Settings
     from klss_spiel.games.mahjong.compiled.environment import random_decks
     from klss_spiel.games.mahjong.compiled.trainable import duplicate_match
-    from klss_spiel.run import mahjong_players
+    from klss_spiel.matches import mahjong_players
 
     game = openspiel.load_game(GAME).trainable_game()
     files = {"ACH": columns["ach"], "PPO": columns["ppo"]}
@@ -197,7 +197,7 @@ def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
 
 def define_flags() -> None:
     """Defines the flags of this binary."""
-    from klss_spiel.run import mahjong_players
+    from klss_spiel.matches import mahjong_players
 
     flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
     job_flags.define_flags()
