@@ -3,7 +3,7 @@
 import { BeliefPanel } from "./belief.js";
 import { Board } from "./board.js";
 import { announce, ask, el } from "./dom.js";
-import { hexRows } from "./text_game.js";
+import { hexRows, withTiles } from "./text_game.js";
 
 const NUMBERS = {
   value: "value", nash_gap: "gap", depth: "depth", nodes: "nodes", new_nodes: "new nodes",
@@ -34,7 +34,7 @@ export function boardPair(family) {
         } else if (shown[i].length && shown[i].every((line) => /^[xo.pqyz]+$/i.test(line))) {
           box.replaceChildren(...hexRows(shown[i]));
         } else {
-          box.replaceChildren(...shown[i].map((line) => el("p", {}, line || "\u00a0")));
+          box.replaceChildren(...shown[i].map((line) => el("p", {}, ...withTiles(line || "\u00a0"))));
         }
       });
     },
