@@ -12,6 +12,7 @@ from klss_spiel.run import (
     demo,
     mahjong_exact,
     mahjong_tables,
+    merge,
     olss_report,
     plot,
     train_blueprint,
@@ -48,6 +49,17 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
     write_rows(path, [{"key": "a", "game": "kuhn_poker"}])
     with pytest.raises(ValueError, match="give --x"):
         plot.run(plot.Config((str(path),), "out.svg"))
+
+
+def test_binaries_with_arguments_can_be_called_from_a_notebook(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("klss_spiel.run.output.compilation_cache.enable", lambda: None)
+    write_rows(tmp_path / "a.jsonl", rows("obscuro", 0.4))
+    write_rows(tmp_path / "b.jsonl", rows("zs21", 0.5))
+    files = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    merge.main([*files, f"--output={tmp_path / 'all.jsonl'}"])
+    plot.main([str(tmp_path / "all.jsonl"), f"--plot={tmp_path / 'out.svg'}"])
+    assert "zs21" in (tmp_path / "out.svg").read_text("utf-8")
+    assert str(tmp_path / "out.svg") in capsys.readouterr().out
 
 
 _RUN = pathlib.Path(plot.__file__).parent
