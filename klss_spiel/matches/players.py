@@ -96,12 +96,13 @@ def _load_all() -> None:
     """Registers the players of this package, whose modules import much."""
     from klss_spiel.matches import (
         chess_players,
+        mahjong_seats,
         process_player,
         sampling_players,
         search_players,
     )
 
-    del chess_players, process_player, sampling_players, search_players
+    del chess_players, mahjong_seats, process_player, sampling_players, search_players
 
 
 class RandomPlayer:
