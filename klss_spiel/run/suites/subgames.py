@@ -27,7 +27,7 @@ from klss_spiel.algorithms.subgame.solvers import (
     SolvableSubgame,
     sum_of_margins,
 )
-from klss_spiel.algorithms.subgame.subgame import SubgameBuilder, build_subgame
+from klss_spiel.algorithms.subgame.subgame import Subgame, SubgameBuilder, build_subgame
 from klss_spiel.arrays import FloatArray
 from klss_spiel.games.signal.n_matching_pennies import n_matching_pennies_rules
 from klss_spiel.linear_program import LinearSolver
@@ -99,7 +99,7 @@ def rows(part: str, quick: bool) -> Iterator[Row]:
 class _Recorder:
     """Linear programming that remembers what it was asked."""
 
-    subgames: list[SolvableSubgame]
+    subgames: list[Subgame]
     bounds: list[FloatArray | None]
     behaviors: list[FloatArray]
 
@@ -107,7 +107,7 @@ class _Recorder:
         self, subgames: Sequence[SolvableSubgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         behaviors = LinearProgramming().solve(subgames, bounds)
-        self.subgames += subgames
+        self.subgames += [subgame for subgame in subgames if isinstance(subgame, Subgame)]
         self.bounds += bounds
         self.behaviors += behaviors
         return behaviors
@@ -181,7 +181,7 @@ def _replay(
     recorder: _Recorder,
     least: list[float],
     ours: float,
-    solve: Callable[[SolvableSubgame, FloatArray | None], tuple[float, FloatArray]],
+    solve: Callable[[Subgame, FloatArray | None], tuple[float, FloatArray]],
 ) -> Row:
     start = time.process_time()
     values = [solve(s, b)[0] for s, b in zip(recorder.subgames, recorder.bounds, strict=True)]
