@@ -91,6 +91,10 @@ class Belief(Protocol):
     def positions(self) -> Positions:
         """[n] the positions."""
 
+    @property
+    def weights(self) -> FloatArray | None:
+        """[n] how likely the positions are, in any unit; None if all alike."""
+
     def advance(self, action: int | None, information_state: str) -> None:
         """Moves on to the player's next decision.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.algorithms.search.bot import SearchBot
-from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
+from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.settings import parse_settings
 from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.bot import SubgameBot
@@ -20,7 +20,6 @@ from klss_spiel.matches.players import (
     seat_budget,
 )
 from klss_spiel.matches.referee import Player
-from klss_spiel.search_game import SearchGame
 from klss_spiel.specification import Specification, Value
 
 _LEAST_SECONDS = 1e-3
@@ -69,7 +68,7 @@ def _make_search(
     given = any(limit is not None for limit in (nodes, seconds, iterations, seat.seconds))
     leaves = None if evaluator is None else _evaluator(seat, evaluator)
     bot = SearchBot(
-        _searchable(seat, leaves, limit),
+        search_game(seat.game, leaves, limit),
         seat.player,
         seat_budget(seat, nodes, seconds, iterations),
         parse_settings(preset, **settings),
@@ -79,14 +78,6 @@ def _make_search(
     if nodes is None and iterations is None:
         bot.warm_up(seat.game)  # before anybody's clock runs
     return ClockedSearch(bot, given)
-
-
-def _searchable(seat: Seat, evaluator: Any, limit: int | None) -> SearchGame:
-    """The game, with beliefs of at most `limit` histories where it is searched by states."""
-    game = search_game(seat.game, evaluator)
-    if isinstance(game, OpenSpielSearchGame):
-        return search_game(seat.game, evaluator, limit)
-    return game  # packed positions are many at little cost
 
 
 def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:

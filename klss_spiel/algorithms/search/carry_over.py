@@ -309,7 +309,7 @@ def next_search(
             own_id = int(old.tree.nodes.infoset_ids[np.flatnonzero(own)[0], player])
             present = old.tree.positions[np.flatnonzero(own)]
     rng = np.random.default_rng([seed, len(present)])
-    sampled = _sample(game, reckoned, present, settings.min_infoset_size, rng)
+    sampled = _sample(game, belief, present, settings.min_infoset_size, rng)
     if repeating is not None:
         sampled = repeating.with_quiet_plies(player, information_state, sampled)
     if kept is None and not len(sampled):
@@ -347,18 +347,20 @@ def next_search(
 
 def _sample(
     game: SearchGame,
-    positions: Positions,
+    belief: Belief,
     present: Positions,
     size: int,
     rng: np.random.Generator,
 ) -> Positions:
     """Positions to add so that there are `size`, if there are so many."""
+    positions, weights = belief.positions, belief.weights
     missing = size - len(present)
     if missing <= 0:
         return positions[:0]
     # Of so many drawn, enough are new.
     if len(positions) > size:
-        positions = positions[np.sort(rng.choice(len(positions), size, replace=False))]
+        share = None if weights is None else weights / weights.sum()
+        positions = positions[np.sort(rng.choice(len(positions), size, replace=False, p=share))]
     known = set(game.keys(present))
     fresh = np.array([key not in known for key in game.keys(positions)], dtype=np.bool_)
     positions = positions[fresh]

@@ -19,11 +19,11 @@ import numpy as np
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
 from klss_spiel.algorithms.search.carry_over import NoFittingPosition, expected_value, next_search
 from klss_spiel.algorithms.search.compilation import CompilationTimer
-from klss_spiel.algorithms.search.report import NO_GADGET
+from klss_spiel.algorithms.search.report import NO_GADGET, effective_size
 from klss_spiel.algorithms.search.report import Decision as Decision
 from klss_spiel.algorithms.search.report import SearchReport as SearchReport
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
-from klss_spiel.algorithms.search.settings import SearchSettings
+from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSettings
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget, Clock, Now
@@ -199,6 +199,7 @@ class SearchPlayer:
             infosets=sum(tree.num_infosets) - 1,
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
+            belief_effective=effective_size(belief),
         )
         return Decision(actions, np.ones(1), report)
 
@@ -211,6 +212,13 @@ class SearchPlayer:
             weight = len(belief.positions) / self.settings.information_scale
             search.information = Information(own_id, weight)
         search.run(timer.part(), self._timer.now)
+        unseen = search.tree.infoset_of(self.player, own_id) == NO_INFOSET
+        if (
+            unseen
+            and self.settings.equilibrium == EquilibriumMethod.CFR
+            and search.effort.iterations
+        ):
+            search.look_at(own_id)
         return search, own_id, belief
 
     def advance_belief(self, information_state: str) -> Belief:
@@ -261,8 +269,11 @@ class SearchPlayer:
     ) -> Decision:
         tree = search.tree
         degraded = [f"{what} ({n}x)" for what, n in search.effort.faults.items()]
+        effective = effective_size(belief)
         if not belief.complete:
-            degraded.append("belief incomplete")
+            degraded.append(
+                f"belief incomplete, a sample of {len(belief.positions)} worth {effective:.0f}"
+            )
         infoset = tree.infoset_of(self.player, own_id)
         if infoset == NO_INFOSET:
             probabilities = np.full(len(actions), 1.0 / len(actions))
@@ -284,6 +295,7 @@ class SearchPlayer:
             depth=int(tree.nodes.depth[: tree.num_nodes].max()),
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
+            belief_effective=effective,
             roots=tree.num_roots,
             gadget=NO_GADGET if tree.num_roots == 1 else gadget.name.lower(),
             margin=scale * float(search.margins.min()),

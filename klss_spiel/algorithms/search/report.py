@@ -9,6 +9,7 @@ import json
 import numpy as np
 
 from klss_spiel.arrays import FloatArray
+from klss_spiel.search_game import Belief
 
 NO_GADGET = "none"
 
@@ -26,6 +27,8 @@ class SearchReport:
       depth: moves from the roots to the deepest node.
       belief_size: positions that fit what the player knows.
       belief_complete: whether these are all of them.
+      belief_effective: how many equally likely positions a weighted belief is worth
+        (Kish's effective sample size).
       roots: root infosets of the opponent.
       gadget: "none" when there was one root, else "maxmargin" where the strategy is
         safe, "resolve" where not.
@@ -50,6 +53,7 @@ class SearchReport:
     depth: int = 0
     belief_size: int = 0
     belief_complete: bool = True
+    belief_effective: float = 0.0
     roots: int = 0
     gadget: str = NO_GADGET
     margin: float = 0.0
@@ -83,10 +87,24 @@ class SearchReport:
         text = (
             f"value {self.value:+.3f}, gap {self.nash_gap:.4f}, {self.nodes} nodes "
             f"({self.new_nodes} new), depth {self.depth}, {self.iterations} iterations, "
-            f"belief {self.belief_size}{'' if self.belief_complete else '+'}, "
+            f"belief {_belief_text(self)}, "
             f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s{compiled}"
         )
         return f"{text}; {'; '.join(self.degraded)}" if self.degraded else text
+
+
+def effective_size(belief: Belief) -> float:
+    """How many equally likely positions a belief is worth."""
+    weights = belief.weights
+    if weights is None or not len(weights):
+        return float(len(belief.positions))
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _belief_text(report: SearchReport) -> str:
+    if report.belief_complete:
+        return str(report.belief_size)
+    return f"{report.belief_size}+ (worth {report.belief_effective:.0f})"
 
 
 def _html_text(value: object) -> str:

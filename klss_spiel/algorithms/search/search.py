@@ -53,6 +53,8 @@ from klss_spiel.tree import PLAYERS, TERMINAL
 # of few milliseconds.
 _ROUNDS_AT_ONCE = 16
 _NODES_AT_ONCE = 200_000
+# Positions of an infoset that is looked at though no walk has come to it.
+_LOOKED_AT = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,6 +277,23 @@ class Search:
     def _forget_average(self) -> None:
         for sequences in self.tree.sequences:
             sequences.average[:] = 0.0
+
+    def look_at(self, own_id: int) -> None:
+        """Expands some positions of an infoset of the player to which no walk has come.
+
+        A budget may be too small for the walks to reach the decision that is due.
+        """
+        tree, nodes = self.tree, self.tree.nodes
+        count = tree.num_nodes
+        own = nodes.infoset_ids[:count, tree.player] == np.uint64(own_id)
+        own &= (nodes.player[:count] == tree.player) & (nodes.first_child[:count] == UNEXPANDED)
+        leaves = np.flatnonzero(own)[:_LOOKED_AT].astype(np.int32)
+        if not len(leaves):
+            return
+        children, values = self.children_of(tree.positions[leaves], nodes.infoset_ids[leaves].T)
+        tree.expand(leaves, children, values, self.settings.best_child)
+        self.effort.new_nodes += tree.num_nodes - count
+        self.iterate(_ROUNDS_AT_ONCE)
 
     def children_of(
         self, positions: Positions, infoset_ids: InfosetIds

@@ -51,6 +51,11 @@ class Reading:
     castling: int
     marks: str
 
+    @property
+    def steps(self) -> int:
+        """How many plies have been seen."""
+        return self.plies
+
     def since(self, plies: int) -> list[Reading]:
         """The readings after so many plies up to this one, in order."""
         found: list[Reading] = []
