@@ -42,6 +42,28 @@ def _make_handmade(game: Any) -> Evaluator:
     return handmade_evaluator(packed_setup(game, "handmade"))
 
 
+def _make_simple(game: Any) -> Evaluator:
+    from klss_spiel.games.chess.evaluators.simple import simple_evaluator
+
+    return simple_evaluator(dark_chess_setup(game, "simple"))
+
+
+def _make_network(game: Any, path: str | None = None) -> Evaluator:
+    """The package's own network, or that of a file; 8x8 only."""
+    from klss_spiel.games.chess.evaluators.neural import network_evaluator
+
+    return network_evaluator(dark_chess_setup(game, "network"), path)
+
+
+def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
+    """A network of a chess program, of the kind HalfKAv2_hm; 8x8 only."""
+    from klss_spiel.games.chess.evaluators.neural import nnue_evaluator
+    from klss_spiel.games.chess.networks.nnue import SCALE
+
+    setup = dark_chess_setup(game, "nnue")
+    return nnue_evaluator(setup, path, SCALE if scale is None else scale)
+
+
 def _make_resolver(
     game: Any, inner: Value | Specification = "handmade", node_limit: int | None = None
 ) -> Evaluator:
@@ -81,5 +103,8 @@ def _make_uci(
 
 EVALUATORS.register("alphabeta", _make_alphabeta)
 EVALUATORS.register("handmade", _make_handmade)
+EVALUATORS.register("network", _make_network)
+EVALUATORS.register("nnue", _make_nnue)
 EVALUATORS.register("resolver", _make_resolver)
+EVALUATORS.register("simple", _make_simple)
 EVALUATORS.register("uci", _make_uci)

@@ -4,8 +4,9 @@
 (`packed.counted_positions`). What a player knows is a 64-bit key of the own moves and
 observations so far.
 
-The search sees every ending but draws by repetition. Positions that come from a belief
-start their fifty-move count anew: a player does not know it.
+Its expansion sees every ending but draws by repetition; what a search needs to see them is
+here, too (`klss_spiel.search_game.RepeatingGame`). Positions that come from a belief start
+their fifty-move count anew: a player does not know it, only the most it can be.
 
 Information states are read by `packed.information_states`.
 """
@@ -19,25 +20,32 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import boards
+from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
-from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT
+from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, distinct
 from klss_spiel.games.chess.packed.counted_positions import (
     boards_of,
     counts_of,
     sides_of,
     with_counts,
 )
-from klss_spiel.games.chess.packed.information_states import InformationStates, Reading
-from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys
+from klss_spiel.games.chess.packed.information_states import (
+    InformationStates,
+    Reading,
+    quiet_readings,
+)
+from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys, view_key
 from klss_spiel.games.chess.packed.position_sets import PositionSet
 from klss_spiel.games.chess.packed.transition import Transition
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
 
+_BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
+# A player who fears the fifty-move rule should see some plies of what leads past it.
+_PLIES_TO_SEE: Final = 6
 # Positions of a sampled belief: what can be followed in a fraction of a second.
 _SAMPLE: Final = 1 << 18
 
@@ -75,6 +83,11 @@ class DarkChess:
         self._start = with_counts(words, 0, setup.start.halfmove_clock)
         self.told = InformationStates(setup)
         self._start_keys = packed.observation_keys(self.board, words, setup.start.side)[0]
+
+    def warm_up(self) -> None:
+        """Compiles or loads what only large beliefs use."""
+        words = boards_of(self.expand(self._start, self._start_keys[:, None]).position)
+        distinct(words, limit=1)
 
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
         """[n] who is to move."""
@@ -123,6 +136,36 @@ class DarkChess:
     def keys(self, positions: U64Array) -> Sequence[Hashable]:
         """[n] boards that can be compared."""
         return [row.tobytes() for row in boards_of(positions)]
+
+    def position_keys(self, positions: U64Array) -> U64Array:
+        """[n] equal where the board, the rights and the side to move are the same."""
+        side_words = np.array([0, _BLACK_TO_MOVE], dtype=np.uint64)
+        keys: U64Array = position_keys(positions) ^ side_words[self.sides(positions)]
+        return keys
+
+    def views(self, player: int, positions: U64Array) -> U64Array:
+        """[n] equal where the player sees the same."""
+        sides = self.sides(positions)
+        keys: U64Array = packed.observation_keys(self.board, boards_of(positions), sides)
+        return keys[:, player]
+
+    def past_views(self, player: int, information_state: str) -> U64Array:
+        """[k] what the player saw after own moves since something last changed for good."""
+        quiet = quiet_readings(self.told.read(player, information_state), player)
+        keys = [view_key(reading.observation) for reading in quiet if reading.move is not None]
+        return np.array(keys, dtype=np.uint64)
+
+    def with_quiet_plies(
+        self, player: int, information_state: str, positions: U64Array
+    ) -> U64Array:
+        """The positions with the largest count towards the fifty-move rule they can have.
+
+        It stops short of a draw: the opponent may have moved a pawn out of sight.
+        """
+        quiet = len(quiet_readings(self.told.read(player, information_state), player))
+        plies, clock = counts_of(positions)
+        most = np.uint64(min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))
+        return with_counts(boards_of(positions), plies, np.maximum(clock, most))
 
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""
