@@ -45,14 +45,14 @@ def _make_handmade(game: Any) -> Evaluator:
 def _make_simple(game: Any) -> Evaluator:
     from klss_spiel.games.chess.evaluators.simple import simple_evaluator
 
-    return simple_evaluator(dark_chess_setup(game, "simple"))
+    return simple_evaluator(packed_setup(game, "simple"))
 
 
 def _make_network(game: Any, path: str | None = None) -> Evaluator:
     """The package's own network, or that of a file; 8x8 only."""
     from klss_spiel.games.chess.evaluators.neural import network_evaluator
 
-    return network_evaluator(dark_chess_setup(game, "network"), path)
+    return network_evaluator(packed_setup(game, "network"), path)
 
 
 def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
@@ -60,7 +60,7 @@ def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
     from klss_spiel.games.chess.evaluators.neural import nnue_evaluator
     from klss_spiel.games.chess.networks.nnue import SCALE
 
-    setup = dark_chess_setup(game, "nnue")
+    setup = packed_setup(game, "nnue")
     return nnue_evaluator(setup, path, SCALE if scale is None else scale)
 
 
