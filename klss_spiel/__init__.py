@@ -104,6 +104,7 @@ if TYPE_CHECKING:
     from klss_spiel.best_response import loss_of_player as loss_of_player
     from klss_spiel.best_response import nash_conv as nash_conv
     from klss_spiel.budget import Budget as Budget
+    from klss_spiel.budget import Clock as Clock
     from klss_spiel.evaluators import make_evaluator as make_evaluator
     from klss_spiel.games.rendering import render as render
     from klss_spiel.linear_program import solve as _solve
@@ -133,6 +134,7 @@ _HOME = {
     "BehaviorPolicy": "policy:BehaviorPolicy",
     "Bottoms": "algorithms.values.bottoms:Bottoms",
     "Budget": "budget:Budget",
+    "Clock": "budget:Clock",
     "GameTree": "tree:GameTree",
     "Match": "matches.match:Match",
     "Refinement": "algorithms.subgame.refine:Refinement",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from klss_spiel.evaluators import EVALUATORS, STATES, Evaluator, make_evaluator
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.specification import Specification, Value
 
 # Of a game for which none is chosen. What the resolver asks depends on the board: see
@@ -18,13 +19,23 @@ DEFAULT: Final = "resolver"
 
 def dark_chess_setup(game: Any, name: str) -> DarkChessSetup:
     """The setup of a game that is dark chess on packed positions; else ValueError."""
-    setup = getattr(game, "setup", None)
-    if not isinstance(setup, DarkChessSetup) or not setup.variant.observe_every_ply:
-        raise ValueError(
-            f"expected python_dark_chess with views after every ply for the evaluator {name}, "
-            f"got {game}"
-        )
+    setup = packed_setup(game, name)
+    if not isinstance(setup, DarkChessSetup):
+        raise ValueError(f"expected python_dark_chess for the evaluator {name}, got {game}")
     return setup
+
+
+def packed_setup(game: Any, name: str) -> DarkChessSetup | KriegspielSetup:
+    """The setup of a chess game that is searched on packed positions; else ValueError."""
+    setup = getattr(game, "setup", None)
+    if isinstance(setup, DarkChessSetup) and setup.variant.observe_every_ply:
+        return setup
+    if isinstance(setup, KriegspielSetup) and setup.tries is Tries.ALL:
+        return setup
+    raise ValueError(
+        "expected python_dark_chess with views after every ply or python_kriegspiel with all "
+        f"tries for the evaluator {name}, got {game}"
+    )
 
 
 def default_inner(width: int, height: int) -> str:
@@ -35,7 +46,7 @@ def default_inner(width: int, height: int) -> str:
 def _make_handmade(game: Any) -> Evaluator:
     from klss_spiel.games.chess.evaluators.handmade import handmade_evaluator
 
-    return handmade_evaluator(dark_chess_setup(game, "handmade"))
+    return handmade_evaluator(packed_setup(game, "handmade"))
 
 
 def _make_simple(game: Any) -> Evaluator:
@@ -48,7 +59,7 @@ def _make_network(game: Any, path: str | None = None) -> Evaluator:
     """The package's own network, or that of a file; 8x8 only."""
     from klss_spiel.games.chess.evaluators.neural import network_evaluator
 
-    return network_evaluator(dark_chess_setup(game, "network"), path)
+    return network_evaluator(packed_setup(game, "network"), path)
 
 
 def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
@@ -56,7 +67,7 @@ def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
     from klss_spiel.games.chess.evaluators.neural import nnue_evaluator
     from klss_spiel.games.chess.networks.nnue import SCALE
 
-    setup = dark_chess_setup(game, "nnue")
+    setup = packed_setup(game, "nnue")
     return nnue_evaluator(setup, path, SCALE if scale is None else scale)
 
 
@@ -67,7 +78,7 @@ def _make_resolver(
     from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
     from klss_spiel.games.chess.evaluators.resolver import NODE_LIMIT, resolver
 
-    setup = dark_chess_setup(game, "resolver")
+    setup = packed_setup(game, "resolver")
     if inner is None:
         inner = default_inner(setup.start.width, setup.start.height)
     evaluator = make_evaluator(game, Specification.nested(inner))
@@ -81,7 +92,7 @@ def _make_alphabeta(game: Any, depth: int = 3, nodes: int = 20_000) -> Evaluator
     """Searches each position as if everything could be seen."""
     from klss_spiel.games.chess.evaluators.alphabeta import alphabeta_evaluator
 
-    return alphabeta_evaluator(dark_chess_setup(game, "alphabeta"), depth, nodes)
+    return alphabeta_evaluator(packed_setup(game, "alphabeta"), depth, nodes)
 
 
 def _make_uci(

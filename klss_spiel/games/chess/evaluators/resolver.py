@@ -22,9 +22,12 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.evaluators import Evaluator
-from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators import DEFAULT, default_inner
-from klss_spiel.games.chess.evaluators.packed_evaluation import PackedEvaluation, on_positions
+from klss_spiel.games.chess.evaluators.packed_evaluation import (
+    PackedEvaluation,
+    PackedSetup,
+    on_positions,
+)
 from klss_spiel.games.chess.networks.network import shipped_network
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.kernels import captures
@@ -99,8 +102,8 @@ def resolver(
     return resolved
 
 
-def default_evaluator(setup: DarkChessSetup) -> Evaluator:
-    """The evaluator of a game of dark chess for which none is chosen."""
+def default_evaluator(setup: PackedSetup) -> Evaluator:
+    """The evaluator of a game of dark chess or Kriegspiel for which none is chosen."""
     evaluation: PackedEvaluation = packed.evaluate
     if default_inner(setup.start.width, setup.start.height) == "network":
         evaluation = shipped_network().evaluate
