@@ -267,6 +267,20 @@ def test_small_boards_are_evaluated_by_hand_if_nothing_is_chosen():
         assert (evaluate(children) == expected).all()
 
 
+def test_kriegspiel_is_evaluated_alike():
+    words, sides = _words(_random_positions(30, seed=6))
+    counted = counted_positions.with_counts(words, sides)
+    dark, kriegspiel = (
+        {
+            name: evaluators.make_evaluator(game, name)(counted).tolist()
+            for name in ("resolver", "resolver(network)", "resolver(handmade)")
+        }
+        for game in ("python_dark_chess", "python_kriegspiel")
+    )
+    assert dark == kriegspiel
+    assert dark["resolver"] == dark["resolver(network)"] != dark["resolver(handmade)"]
+
+
 def test_wrong_arguments_are_refused():
     words, sides = _words(_random_positions(2, seed=4))
     with pytest.raises(ValueError, match="limit of 1 node"):
