@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.budget import Budget
+from klss_spiel.budget import seconds_by_clock as seconds_by_clock
 from klss_spiel.matches.referee import Player
 from klss_spiel.openspiel import load_game, tree_from_game, turn_based
 from klss_spiel.specification import Registry, Specification, parse
@@ -26,9 +27,6 @@ from klss_spiel.specification import Registry, Specification, parse
 # Names of players that are told the truth; the mark goes wherever results are shown.
 SEEING = ("trusted", "cheating")
 _DEFAULT_SECONDS = 1.0
-# Of the time that is left, the part to use for one move, and the part of the increment.
-_SHARE_OF_CLOCK = 1.0 / 30.0
-_SHARE_OF_INCREMENT = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,12 +142,6 @@ def seat_budget(
     if nodes is None and seconds is None and iterations is None:
         seconds = _DEFAULT_SECONDS if seat.seconds is None else seat.seconds
     return Budget(seconds=seconds, nodes=nodes, iterations=iterations)
-
-
-def seconds_by_clock(remaining: float, increment: float) -> float:
-    """How long to think about one move of a game with a clock."""
-    share = _SHARE_OF_CLOCK * remaining + _SHARE_OF_INCREMENT * increment
-    return max(0.0, min(share, 0.5 * remaining))
 
 
 @functools.lru_cache(maxsize=4)
