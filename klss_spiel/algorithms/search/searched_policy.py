@@ -10,6 +10,7 @@ import numpy as np
 
 from klss_spiel.algorithms.search.player import Decision, SearchPlayer
 from klss_spiel.arrays import FloatArray
+from klss_spiel.budget import Clock
 
 # A decision of the past: what the player was told, what could be done, what was done.
 Past = tuple[str, tuple[int, ...], int]
@@ -37,7 +38,7 @@ class SearchedPolicy:
           kept_searches: how many of the last searches are kept to go on from; others are
             repeated when the game goes on from there.
         """
-        if player.budget.seconds is not None:
+        if isinstance(player.budget, Clock) or player.budget.seconds is not None:
             raise ValueError(
                 f"expected a budget of nodes or iterations, got {player.budget}: what is found in "
                 "seconds is no fixed strategy"
