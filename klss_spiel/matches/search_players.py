@@ -12,16 +12,17 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.settings import parse_settings
 from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.bot import SubgameBot
-from klss_spiel.budget import Budget
+from klss_spiel.budget import Budget, Clock
 from klss_spiel.matches.players import (
     Seat,
     blueprint_of,
     register_player,
     seat_budget,
-    seconds_by_clock,
 )
 from klss_spiel.matches.referee import Player
 from klss_spiel.specification import Specification, Value
+
+_LEAST_SECONDS = 1e-3
 
 
 class ClockedSearch:
@@ -46,8 +47,9 @@ class ClockedSearch:
         """The action to play."""
         clock = getattr(state, "clock", None)
         if clock is not None and not self._budget_is_given:
-            seconds = seconds_by_clock(clock.remaining, clock.increment)
-            self.bot.search_player.budget = Budget(seconds=seconds)
+            # The referee's clock is the one that counts.
+            remaining = max(clock.remaining, _LEAST_SECONDS)
+            self.bot.search_player.budget = Clock(remaining, clock.increment)
         self.candidates, action = self.bot.step_with_policy(state)
         return int(action)
 
@@ -60,6 +62,7 @@ def _make_search(
     iterations: int | None = None,
     evaluator: Value | Specification | None = None,
     limit: int | None = None,
+    ponder: bool = False,
     **settings: Any,
 ) -> Player:
     given = any(limit is not None for limit in (nodes, seconds, iterations, seat.seconds))
@@ -70,7 +73,10 @@ def _make_search(
         seat_budget(seat, nodes, seconds, iterations),
         parse_settings(preset, **settings),
         seed=seat.seed,
+        ponder=ponder,
     )
+    if nodes is None and iterations is None:
+        bot.warm_up(seat.game)  # before anybody's clock runs
     return ClockedSearch(bot, given)
 
 

@@ -280,3 +280,16 @@ def test_new_infosets_start_at_the_best_child_or_evenly_among_equals(decimals):
             tied += 1 < best.sum() < len(best)
             distinct += best.sum() == 1 < len(best)
     assert tied if decimals == 0 else distinct
+
+
+def test_half_of_the_budget_is_noticed_and_its_end_is_for_settling():
+    """Obscuro, C.8 asks which actions were stable since halfway."""
+    sizes = []
+    for settling in (0.0, 0.5):
+        settings = dataclasses.replace(OBSCURO, settling=settling, growth=0.05)
+        search = search_from_start(search_game(DICE), settings, 0)
+        search.run(Budget(iterations=80))
+        assert 0.35 * search.effort.iterations <= search.halfway < 0.5 * search.effort.iterations
+        sizes.append(search.tree.num_nodes)
+    # Without growth in the second half the tree is left at what it was by then.
+    assert sizes[1] < 0.5 * sizes[0]
