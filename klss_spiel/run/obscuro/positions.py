@@ -2,7 +2,7 @@
 
 Of Figure 7 only (A), after 1.c4 d5, is given by moves; the others are pictures of positions
 deep in games. E.3 prints eight short games whole; in each the last move loses the king,
-which the paper takes for part of optimal play: rare, but not a mistake. A player comes to
+which the paper takes to be likely a part of optimal play. A player comes to
 the decision along the printed moves, with a search at each own decision before it, and
 knows what such a player would know.
 """
@@ -30,14 +30,14 @@ class Decision:
 
     Attributes:
       line: UCI moves before it.
-      named: moves that the paper names, with its words.
+      named: moves that the paper names, with what it says of them.
     """
 
     line: str
     named: Mapping[str, str]
 
 
-_LOSES = "loses the king; to be rare"
+_LOSES = "loses the king; may be optimal"
 DECISIONS: Mapping[str, Decision] = {
     "7(A): 1.c4 d5, White": Decision(
         "c2c4 d7d5",
