@@ -129,7 +129,7 @@ MUTANTS = (
     ),
     Mutant(
         "player.py",
-        "if search.gadget_in_use != RootGadget.RESOLVE:",
+        "if search.safe:",
         "if True:",
         "test_purification",
     ),
@@ -141,7 +141,7 @@ MUTANTS = (
     ),
     Mutant(
         "player.py",
-        "self._pending, _ = self._next_search(information_state, belief)",
+        "self._pending, _ = self._next_search(information_state, belief, timer)",
         "self._pending, _ = self._search, 0",
         "forced",
     ),
@@ -170,17 +170,27 @@ MUTANTS = (
     ),
     # The tree and the game.
     Mutant(
-        "tree.py",
-        "sequences.strategy[own] = best / best.sum()",
-        "sequences.strategy[own] = 1.0 / len(best)",
-        "best_child",
+        "tree_kernels.py", "1.0 / played if plays else 0.0", "1.0 / (last - start)", "best_child"
     ),
     Mutant(
-        "tree.py",
-        "best = value == value.max()",
-        "best = np.arange(len(value)) == np.argmax(value)",
+        "tree_kernels.py",
+        "plays = not best_child or sequences.value[first + k] == best",
+        "plays = k == 0",
         "best_child",
     ),
+    Mutant("infoset_index.py", "self.size += last - first", "pass", "test_growth"),
+    Mutant("search.py", "max(wanted, at_once)", "wanted", "test_growth"),
+    Mutant("search.py", "+ added / growth if at_once", "+ 0.0 if at_once", "test_growth"),
+    # Time and repetition.
+    Mutant("timing.py", "self.remaining -= self.elapsed", "pass", "test_timing"),
+    Mutant("timing.py", "self.remaining += self.budget.increment", "pass", "test_timing"),
+    Mutant("timing.py", "- (self._now() - self._start)", "", "test_timing"),
+    Mutant("player.py", "timer.part(_OPENING_SHARE)", "timer.budget", "test_timing"),
+    Mutant("repetition.py", "drawn &= children.player != TERMINAL", "pass", "test_repetition"),
+    Mutant("repetition.py", "above > tree.num_roots", "above < 0", "test_repetition"),
+    Mutant("repetition.py", "(sign * values > -contempt)", "True", "test_repetition"),
+    Mutant("search.py", "loss <= self.settings.loss_tolerance", "True", "test_purification"),
+    Mutant("search.py", "sequences.average[:] = 0.0", "pass", "test_purification"),
     Mutant(
         "openspiel_game.py",
         "repr((p, *content)).encode()",

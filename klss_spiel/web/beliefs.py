@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import Belief
 from klss_spiel.web import catalogue
 from klss_spiel.web.replay import family_of
+
+if TYPE_CHECKING:
+    from klss_spiel.games.chess.packed.position_sets import PositionSet
 
 DARK_CHESS_LIMIT: Final = 200_000
 KRIEGSPIEL_LIMIT: Final = 1_500
@@ -139,19 +142,11 @@ def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Itera
     held = PositionSet.of(setup.start, player, transition)
     state = game.new_initial_state()
 
-    def codes() -> Codes:
-        return _plain_codes(transition.board, held.positions, held.side)
+    def belief(step: int) -> BeliefAt:
+        mine = not state.is_terminal() and state.current_player() == player
+        return dark_chess_belief(held, step, with_reveals=mine)
 
-    def reveals() -> tuple[Reveal, ...]:
-        if state.is_terminal() or state.current_player() != player or not len(held):
-            return ()
-        rng = np.random.default_rng(0)
-        words = held.positions
-        if len(words) > _SAMPLED_POSITIONS:
-            words = words[rng.choice(len(words), _SAMPLED_POSITIONS, replace=False)]
-        return _dark_chess_reveals(transition, words, player)
-
-    yield BeliefAt(0, len(held), heat=heat_of(codes(), player), reveals=reveals())
+    yield belief(0)
     for step, action in enumerate(actions, start=1):
         state.apply_action(action)
         if state.is_terminal():
@@ -166,8 +161,27 @@ def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Itera
         if not len(held):  # a sample that has died out
             yield BeliefAt(step, None, False)
             return
-        heat = heat_of(codes(), player)
-        yield BeliefAt(step, len(held), held.complete, heat=heat, reveals=reveals())
+        yield belief(step)
+
+
+def dark_chess_belief(held: PositionSet, step: int, with_reveals: bool) -> BeliefAt:
+    """What a set of positions says of the enemy's pieces and of own moves.
+
+    Args:
+      held: what its viewer holds possible; not empty.
+      step: actions made so far.
+      with_reveals: it is the viewer's turn: say what moves would tell.
+    """
+    codes = _plain_codes(held.board, held.positions, held.side)
+    reveals: tuple[Reveal, ...] = ()
+    if with_reveals:
+        words = held.positions
+        if len(words) > _SAMPLED_POSITIONS:
+            rng = np.random.default_rng(0)
+            words = words[rng.choice(len(words), _SAMPLED_POSITIONS, replace=False)]
+        reveals = _dark_chess_reveals(held.transition, words, held.viewer)
+    heat = heat_of(codes, held.viewer)
+    return BeliefAt(step, len(held), held.complete, heat=heat, reveals=reveals)
 
 
 def _plain_codes(board: Any, words: U64Array, side: int) -> Codes:

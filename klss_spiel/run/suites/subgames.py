@@ -22,8 +22,12 @@ import numpy as np
 
 from klss_spiel.algorithms.subgame.recipes import KLSS
 from klss_spiel.algorithms.subgame.refine import refine
-from klss_spiel.algorithms.subgame.solvers import LinearProgramming, sum_of_margins
-from klss_spiel.algorithms.subgame.subgame import Subgame, SubgameBuilder, build_subgame
+from klss_spiel.algorithms.subgame.solvers import (
+    LinearProgramming,
+    SolvableSubgame,
+    sum_of_margins,
+)
+from klss_spiel.algorithms.subgame.subgame import SubgameBuilder, build_subgame
 from klss_spiel.arrays import FloatArray
 from klss_spiel.games.signal.n_matching_pennies import n_matching_pennies_rules
 from klss_spiel.linear_program import LinearSolver
@@ -95,12 +99,12 @@ def rows(part: str, quick: bool) -> Iterator[Row]:
 class _Recorder:
     """Linear programming that remembers what it was asked."""
 
-    subgames: list[Subgame]
+    subgames: list[SolvableSubgame]
     bounds: list[FloatArray | None]
     behaviors: list[FloatArray]
 
     def solve(
-        self, subgames: Sequence[Subgame], bounds: Sequence[FloatArray | None]
+        self, subgames: Sequence[SolvableSubgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         behaviors = LinearProgramming().solve(subgames, bounds)
         self.subgames += subgames
@@ -177,7 +181,7 @@ def _replay(
     recorder: _Recorder,
     least: list[float],
     ours: float,
-    solve: Callable[[Subgame, FloatArray | None], tuple[float, FloatArray]],
+    solve: Callable[[SolvableSubgame, FloatArray | None], tuple[float, FloatArray]],
 ) -> Row:
     start = time.process_time()
     values = [solve(s, b)[0] for s, b in zip(recorder.subgames, recorder.bounds, strict=True)]
@@ -186,7 +190,9 @@ def _replay(
     return {"seconds": seconds, "ratio": seconds / ours, "value_error": error}
 
 
-def _fresh_solution(subgame: Subgame, bounds: FloatArray | None) -> tuple[float, FloatArray]:
+def _fresh_solution(
+    subgame: SolvableSubgame, bounds: FloatArray | None
+) -> tuple[float, FloatArray]:
     solution = LinearSolver().solve(
         subgame.form,
         subgame.player,
@@ -197,7 +203,9 @@ def _fresh_solution(subgame: Subgame, bounds: FloatArray | None) -> tuple[float,
     return solution.value, solution.plan
 
 
-def _scipy_solution(subgame: Subgame, bounds: FloatArray | None) -> tuple[float, FloatArray]:
+def _scipy_solution(
+    subgame: SolvableSubgame, bounds: FloatArray | None
+) -> tuple[float, FloatArray]:
     """The textbook program, then the second objective with the first as a constraint."""
     from scipy import optimize, sparse
 
