@@ -12,7 +12,9 @@ from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.specification import Specification, Value
 
-DEFAULT: Final = "resolver(handmade)"
+# Of a game for which none is chosen. What the resolver asks depends on the board: see
+# `default_inner`.
+DEFAULT: Final = "resolver"
 
 
 def dark_chess_setup(game: Any, name: str) -> DarkChessSetup:
@@ -34,6 +36,11 @@ def packed_setup(game: Any, name: str) -> DarkChessSetup | KriegspielSetup:
         "expected python_dark_chess with views after every ply or python_kriegspiel with all "
         f"tries for the evaluator {name}, got {game}"
     )
+
+
+def default_inner(width: int, height: int) -> str:
+    """What `resolver` asks if nothing is said: the network on the board it was made for."""
+    return "network" if (width, height) == (8, 8) else "handmade"
 
 
 def _make_handmade(game: Any) -> Evaluator:
@@ -65,13 +72,15 @@ def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
 
 
 def _make_resolver(
-    game: Any, inner: Value | Specification = "handmade", node_limit: int | None = None
+    game: Any, inner: Value | Specification | None = None, node_limit: int | None = None
 ) -> Evaluator:
-    """Resolves captures first, then asks `inner` once."""
+    """Resolves captures first, then asks `inner` (see `default_inner`) once."""
     from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
     from klss_spiel.games.chess.evaluators.resolver import NODE_LIMIT, resolver
 
     setup = packed_setup(game, "resolver")
+    if inner is None:
+        inner = default_inner(setup.start.width, setup.start.height)
     evaluator = make_evaluator(game, Specification.nested(inner))
     if evaluator.positions == STATES:
         raise ValueError(f"expected an evaluator of packed positions in resolver, got {inner}")
