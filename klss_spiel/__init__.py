@@ -73,6 +73,18 @@ if TYPE_CHECKING:
     from klss_spiel.algorithms import cfr as cfr
     from klss_spiel.algorithms import knowledge as knowledge
     from klss_spiel.algorithms import regret as regret
+    from klss_spiel.algorithms.approximate_best_response import (
+        ResponseSettings as ResponseSettings,
+    )
+    from klss_spiel.algorithms.approximate_best_response import (
+        approximate_best_response as approximate_best_response,
+    )
+    from klss_spiel.algorithms.approximate_best_response import (
+        evaluate_response as evaluate_response,
+    )
+    from klss_spiel.algorithms.approximate_best_response import (
+        exploitability_bound as exploitability_bound,
+    )
     from klss_spiel.algorithms.search.bot import SearchBot as SearchBot
     from klss_spiel.algorithms.search.policy import search_policy as search_policy
     from klss_spiel.algorithms.search.settings import OBSCURO as OBSCURO
@@ -139,6 +151,7 @@ _HOME = {
     "Match": "matches.match:Match",
     "Refinement": "algorithms.subgame.refine:Refinement",
     "ResolvingBot": "algorithms.values.bot:ResolvingBot",
+    "ResponseSettings": "algorithms.approximate_best_response:ResponseSettings",
     "Schedule": "algorithms.subgame.refine:Schedule",
     "SearchBot": "algorithms.search.bot:SearchBot",
     "SearchSettings": "algorithms.search.settings:SearchSettings",
@@ -149,12 +162,15 @@ _HOME = {
     "SubgameRecipe": "algorithms.subgame.recipes:SubgameRecipe",
     "TreeBuilder": "tree_builder:TreeBuilder",
     "affine_equilibrium_gap": "algorithms.subgame.affine:affine_equilibrium_gap",
+    "approximate_best_response": "algorithms.approximate_best_response:approximate_best_response",
     "best_response_to": "best_response:best_response_to",
     "build_subgame": "algorithms.subgame.subgame:build_subgame",
     "cfr": "algorithms.cfr",
     "check_game": "testing:check_game",
     "cut_after_rounds": "algorithms.values.cuts:cut_after_rounds",
+    "evaluate_response": "algorithms.approximate_best_response:evaluate_response",
     "exploitability": "best_response:exploitability",
+    "exploitability_bound": "algorithms.approximate_best_response:exploitability_bound",
     "knowledge": "algorithms.knowledge",
     "load_game": "openspiel:load_game",
     "loss_of_player": "best_response:loss_of_player",

@@ -72,8 +72,8 @@ def best_response_values(
 ) -> tuple[float, float]:
     """What each player can get at most against the other's realization plan."""
     return (
-        _maximum(form.treeplexes[0], form.gradient(0, plans[1])),
-        _maximum(form.treeplexes[1], form.gradient(1, plans[0])),
+        best_response_value(form.treeplexes[0], form.gradient(0, plans[1])),
+        best_response_value(form.treeplexes[1], form.gradient(1, plans[0])),
     )
 
 
@@ -114,7 +114,7 @@ def loss_of_player(
     opponent = 1 - player
     gradient = form.gradient(opponent, policy.realization_plans[player])
     own_value = game_value if player == PLAYERS[0] else -game_value
-    return own_value + _maximum(form.treeplexes[opponent], gradient)
+    return own_value + best_response_value(form.treeplexes[opponent], gradient)
 
 
 def form_of_policy(policy: BehaviorPolicy, form: SequenceForm | None = None) -> SequenceForm:
@@ -133,7 +133,7 @@ def form_of_policy(policy: BehaviorPolicy, form: SequenceForm | None = None) -> 
     return form
 
 
-def _maximum(treeplex: Treeplex, gradient: FloatArray) -> float:
+def best_response_value(treeplex: Treeplex, gradient: FloatArray) -> float:
     """The largest product of `gradient` ([S], overwritten) with a realization plan."""
     for level in reversed(treeplex.levels):
         best = np.maximum.reduceat(gradient[level.sequences], level.starts)

@@ -73,6 +73,7 @@ def build_model(
       lower_bounds: [S] least behaviour probabilities of the player, or None.
       opponent_lower_bounds: [S of the opponent] those of the opponent, or None.
     """
+    form = form.expanded()
     own, opponent = form.treeplexes[player], form.treeplexes[1 - player]
     entry_own, entry_opponent, payoff = form.row, form.column, form.value
     if player == PLAYERS[1]:

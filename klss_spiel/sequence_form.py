@@ -19,7 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import FloatArray, IntArray, as_floats, ranges
+from klss_spiel.arrays import FloatArray, IntArray, as_floats, ranges, sum_at
+from klss_spiel.payoff_operator import PayoffOperator
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree, Infosets
 
 
@@ -111,8 +112,9 @@ class Treeplex:
     def uniform(self) -> FloatArray:
         """[S] behaviour probabilities that are equal within each infoset."""
         behavior = np.ones(self.num_sequences)
-        owned = self.sequence_infoset >= 0
-        behavior[owned] = 1.0 / self.num_actions[self.sequence_infoset[owned]]
+        behavior[self._sequences_of(slice(None))] = np.repeat(
+            1.0 / self.num_actions, self.num_actions
+        )
         return behavior
 
     def vector(self, values: npt.ArrayLike, name: str) -> FloatArray:
@@ -166,6 +168,8 @@ class Treeplex:
 class SequenceForm:
     """max over x, min over y of sum over e of x[row[e]] * value[e] * y[column[e]].
 
+    Where there is an `operator`, its payoffs are added to those of the entries.
+
     Attributes:
       treeplexes: strategies of player 0 (rows, maximises) and player 1 (columns).
       row: [E] sequence of player 0.
@@ -174,6 +178,7 @@ class SequenceForm:
         distinct and sorted by row, then column.
       tree: the game whose sequence form it is; None for gadgets and games laid side
         by side.
+      operator: payoffs that are computed, see `payoff_operator`; None for none.
     """
 
     treeplexes: tuple[Treeplex, Treeplex]
@@ -181,18 +186,34 @@ class SequenceForm:
     column: IntArray
     value: FloatArray
     tree: GameTree | None = None
+    operator: PayoffOperator | None = None
 
     def __repr__(self) -> str:
         rows, columns = (treeplex.num_sequences for treeplex in self.treeplexes)
         name = self.tree.name if self.tree is not None else "a part of a game"
+        more = " and an operator" if self.operator is not None else ""
         return (
-            f"<SequenceForm of {name}: {rows} by {columns} sequences, {self.num_entries} entries>"
+            f"<SequenceForm of {name}: {rows} by {columns} sequences, {self.num_entries} "
+            f"entries{more}>"
         )
 
     @property
     def num_entries(self) -> int:
         """E."""
         return len(self.value)
+
+    def expanded(self) -> SequenceForm:
+        """The same game with all payoffs as entries; itself if it has no operator."""
+        if self.operator is None:
+            return self
+        row, column, value = self.operator.entries()
+        return make_sequence_form(
+            self.treeplexes,
+            row=_concatenate([self.row, row]),
+            column=_concatenate([self.column, column]),
+            value=np.concatenate([self.value, value]),
+            tree=self.tree,
+        )
 
     def gradient(self, player: int, opponent_plan: npt.ArrayLike) -> FloatArray:
         """[S] the player's own payoff per unit of each of his sequences.
@@ -205,11 +226,12 @@ class SequenceForm:
         """
         opponent_plan = self.treeplexes[1 - player].vector(opponent_plan, "opponent_plan")
         gradient = np.zeros(self.treeplexes[player].num_sequences)
-        if not self.num_entries:
-            return gradient
-        product = self._sparse[player]
-        terms = product.value * opponent_plan[product.source]
-        gradient[product.target] = np.add.reduceat(terms, product.starts)
+        if self.num_entries:
+            product = self._sparse[player]
+            terms = product.value * opponent_plan[product.source]
+            gradient[product.target] = np.add.reduceat(terms, product.starts)
+        if self.operator is not None:
+            self.operator.add_gradient(player, opponent_plan, gradient)
         return gradient
 
     def expected_value(self, plans: tuple[npt.ArrayLike, npt.ArrayLike]) -> float:
@@ -255,20 +277,28 @@ def make_sequence_form(
     column: IntArray,
     value: FloatArray,
     tree: GameTree | None = None,
+    operator: PayoffOperator | None = None,
 ) -> SequenceForm:
     """A `SequenceForm` from payoff entries in any order; equal places are summed."""
     width = treeplexes[1].num_sequences
     place = row.astype(np.int64) * width + column
-    distinct, inverse = np.unique(place, return_inverse=True)
-    total = np.bincount(inverse, weights=value, minlength=len(distinct))
+    # Entries mostly come as a few sorted runs, which a stable sort merges.
+    order = np.argsort(place, kind="stable")
+    place = place[order]
+    total: FloatArray = value[order]
+    is_first = np.ones(len(place), dtype=np.bool_)
+    is_first[1:] = place[1:] != place[:-1]
+    if not np.all(is_first):
+        total = sum_at(np.cumsum(is_first) - 1, total, int(is_first.sum()))
     keep = total != 0.0
-    distinct = distinct[keep]
+    distinct = place[is_first][keep]
     return SequenceForm(
         treeplexes=treeplexes,
         row=(distinct // width).astype(np.int32),
         column=(distinct % width).astype(np.int32),
         value=total[keep],
         tree=tree,
+        operator=operator,
     )
 
 
@@ -314,8 +344,21 @@ def join_forms(
         row=_concatenate([n[form.row] for n, form in zip(numbers[0], forms, strict=True)]),
         column=_concatenate([n[form.column] for n, form in zip(numbers[1], forms, strict=True)]),
         value=np.concatenate([form.value for form in forms]),
+        operator=_joined_operator(forms, numbers),
     )
     return joint_form, numbers
+
+
+def _joined_operator(
+    forms: Sequence[SequenceForm], numbers: tuple[list[IntArray], list[IntArray]]
+) -> PayoffOperator | None:
+    """The operators of games laid side by side as one."""
+    moved = [
+        form.operator.renumbered((first, second))
+        for form, first, second in zip(forms, *numbers, strict=True)
+        if form.operator is not None
+    ]
+    return moved[0].joined(moved[1:]) if moved else None
 
 
 def _concatenate(parts: Sequence[IntArray]) -> IntArray:

@@ -117,6 +117,8 @@ def prepare(
 
 def _jax_is_done_first(form: SequenceForm, dtype: npt.DTypeLike | None, iterations: int) -> bool:
     """Whether jax makes up for its start within so many iterations, as precisely."""
+    if form.operator is not None:
+        return False
     num_sequences = sum(treeplex.num_sequences for treeplex in form.treeplexes)
     payoffs = 2 * form.num_entries  # each is read once for each player
     if payoffs < _JAX_LEAST_PAYOFFS * num_sequences:
@@ -141,6 +143,7 @@ def solve(
     engine: str = "auto",
     border: tuple[IntArray, IntArray] | None = None,
     values: ValueFunction | None = None,
+    use_up_start: bool = False,
 ) -> Solution:
     """Runs CFR for a number of iterations.
 
@@ -163,6 +166,8 @@ def solve(
         infosets below it.
       values: what reaching them is worth, asked in every iteration; depth-limited
         solving, and CFR-D (Burch, Johanson and Bowling 2014) where values are exact.
+      use_up_start: overwrite `start`, which is of no use afterwards, instead of copying
+        it: for games that fill the memory.
 
     Returns:
       The solution; its `average` is the strategy with the guarantee.
@@ -178,9 +183,11 @@ def solve(
     done = 0 if start is None else start.iterations
     goal = done + int(iterations)
     progress = Progress("CFR iterations", total=iterations)
+    owned = start is None or use_up_start
     for count in _calls(int(iterations)):
         if border is None or values is None:
-            state = prepared.run(state, done, count, method)
+            state = prepared.run(state, done, count, method, owned)
+            owned = True
         else:
             state = prepared.run_trunk(state, done, count, method, border, values)
         done += count

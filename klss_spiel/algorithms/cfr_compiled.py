@@ -8,7 +8,8 @@ games like liar's dice halves the infosets.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,13 @@ class Choices:
     first: IntArray
     parent: IntArray
 
+    @functools.cached_property
+    def is_identity(self) -> bool:
+        """Whether every sequence has its own number."""
+        return self.number is self.sequence or np.array_equal(
+            self.number, np.arange(len(self.sequence))
+        )
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CompiledForm:
@@ -66,30 +74,30 @@ class CompiledForm:
 
     def initial_state(self) -> tuple[PlayerVectors, PlayerVectors]:
         """No regrets, uniform strategies."""
-        players = []
-        for treeplex in self.form.treeplexes:
-            zeros = np.zeros(treeplex.num_sequences)
-            uniform = treeplex.uniform()
-            plan = treeplex.realization_plan(uniform)
-            players.append(PlayerSolution(treeplex, zeros, uniform, plan, zeros))
-        return self.state_of((players[0], players[1]))
+        states = []
+        for treeplex, choices in zip(self.form.treeplexes, self.choices, strict=True):
+            strategy = treeplex.uniform()
+            plan = treeplex.realization_plan(strategy)[choices.sequence].astype(self.dtype)
+            strategy = strategy[choices.sequence].astype(self.dtype)
+            zeros = np.zeros_like(plan)
+            states.append(_vectors(zeros, strategy, plan, zeros.copy()))
+        return states[0], states[1]
 
     def state_of(self, players: PlayerSolutions) -> tuple[PlayerVectors, PlayerVectors]:
         """The state of a solution of the same game."""
         states = []
-        for choices, player in zip(self.choices, players, strict=True):
-            regret, strategy, plan, average = (
-                vector[choices.sequence].astype(self.dtype)
-                for vector in (player.regret, player.last_behavior, player.last, player.average_sum)
-            )
+        for player, choices in zip(players, self.choices, strict=True):
             states.append(
-                PlayerVectors(
-                    regret=regret,
-                    strategy=strategy,
-                    plan=plan,
-                    average=average,
-                    values=np.zeros_like(plan),
-                    bonus=np.zeros_like(plan),
+                _vectors(
+                    *(
+                        vector[choices.sequence].astype(self.dtype)
+                        for vector in (
+                            player.regret,
+                            player.last_behavior,
+                            player.last,
+                            player.average_sum,
+                        )
+                    )
                 )
             )
         return states[0], states[1]
@@ -115,15 +123,27 @@ class CompiledForm:
             )
         return players[0], players[1]
 
+    def average_of(self, state: tuple[PlayerVectors, PlayerVectors], player: int) -> FloatArray:
+        """See `cfr_solution.PreparedForm`."""
+        average = state[player].average
+        if not self.choices[player].is_identity:
+            average = average[self.choices[player].number]
+        as_float64: FloatArray = average.astype(np.float64)
+        return as_float64
+
     def run(
         self,
         state: tuple[PlayerVectors, PlayerVectors],
         iteration: int,
         count: int,
         method: Method,
+        owned: bool = False,
     ) -> tuple[PlayerVectors, PlayerVectors]:
-        """The state after `count` more iterations; there were `iteration` before."""
-        first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
+        """See `cfr_solution.PreparedForm`."""
+        first, second = state if owned else _copied(state)
+        if self.form.operator is not None:
+            self._run_by_players((first, second), iteration, count, method, self._add_computed)
+            return first, second
         cfr_kernels.iterate(
             count,
             iteration,
@@ -156,19 +176,42 @@ class CompiledForm:
           border: for each player, [b] the sequence that leads to each border infoset.
           values: from ranges to counterfactual values.
         """
-        vectors = [PlayerVectors(*(vector.copy() for vector in v)) for v in state]
         numbers = [self.choices[p].number[border[p]] for p in PLAYERS]
+        found: tuple[FloatArray, FloatArray] | None = None
+
+        def add(p: int, plans: Sequence[Any], bonus: Any) -> None:
+            nonlocal found
+            if found is None or p == PLAYERS[0] or method.alternating:
+                first, second = (plans[q][numbers[q]].astype(np.float64) for q in PLAYERS)
+                found = checked_values(values((first, second)), border)
+            bonus += sum_at(numbers[p], found[p], len(bonus))
+            if self.form.operator is not None:
+                self._add_computed(p, plans, bonus)
+
+        vectors = _copied(state)
+        self._run_by_players(vectors, iteration, count, method, add)
+        return vectors
+
+    def _run_by_players(
+        self,
+        vectors: tuple[PlayerVectors, PlayerVectors],
+        iteration: int,
+        count: int,
+        method: Method,
+        add: Callable[[int, Sequence[Any], Any], None],
+    ) -> None:
+        """`run` in place, with payoffs besides the entries.
+
+        `add(player, plans, bonus)` adds those of a player to `bonus`, given both plans.
+        """
         rule = regret_kernels.rule(method.minimizer)
         predicted = _predicted(method, vectors)
         for number in range(iteration + 1, iteration + count + 1):
-            plans = [vectors[0].plan.copy(), vectors[1].plan]
+            answered = vectors[0].plan if method.alternating else vectors[0].plan.copy()
             for p in PLAYERS:
-                if p == 0 or method.alternating:
-                    plans[0] = plans[0] if p == 0 else vectors[0].plan
-                    first, second = (plans[q][numbers[q]].astype(np.float64) for q in PLAYERS)
-                    found = checked_values(values((first, second)), border)
-                bonus = sum_at(numbers[p], found[p], len(vectors[p].bonus))
-                vectors[p].bonus[:] = bonus
+                plans = (answered, vectors[1].plan)
+                vectors[p].bonus[:] = 0.0
+                add(p, plans, vectors[p].bonus)
                 cfr_kernels.update_player(
                     number,
                     rule,
@@ -178,7 +221,39 @@ class CompiledForm:
                     plans[1 - p],
                     predicted[p],
                 )
-        return vectors[0], vectors[1]
+
+    def _add_computed(self, player: int, plans: Sequence[Any], bonus: Any) -> None:
+        """Adds the operator's payoffs, which know the form's numbers of sequences."""
+        operator = self.form.operator
+        assert operator is not None
+        own, other = self.choices[player], self.choices[1 - player]
+        plan = plans[1 - player]
+        if not other.is_identity:
+            plan = plan[other.number]
+        if own.is_identity:
+            operator.add_gradient(player, plan, bonus)
+            return
+        gradient = np.zeros(len(own.number))
+        operator.add_gradient(player, plan, gradient)
+        bonus += sum_at(own.number, gradient, len(bonus))
+
+
+def _vectors(regret: Any, strategy: Any, plan: Any, average: Any) -> PlayerVectors:
+    return PlayerVectors(
+        regret=regret,
+        strategy=strategy,
+        plan=plan,
+        average=average,
+        values=np.zeros_like(plan),
+        bonus=np.zeros_like(plan),
+    )
+
+
+def _copied(
+    state: tuple[PlayerVectors, PlayerVectors],
+) -> tuple[PlayerVectors, PlayerVectors]:
+    first, second = (PlayerVectors(*(vector.copy() for vector in v)) for v in state)
+    return first, second
 
 
 def _predicted(method: Method, vectors: Sequence[PlayerVectors]) -> list[FloatArray | None]:
@@ -209,6 +284,8 @@ def compile_form(form: SequenceForm, dtype: npt.DTypeLike = np.float64) -> Compi
 def _choices(treeplex: Treeplex) -> Choices:
     """Leaves out infosets with one action; roots come first."""
     is_forced = treeplex.num_actions == 1
+    if not np.any(is_forced) and _owns_in_order(treeplex):
+        return _all_choices(treeplex)
     stands_for = np.arange(treeplex.num_sequences)
     stands_for[treeplex.first_sequence[is_forced]] = treeplex.parent_sequence[is_forced]
     while True:  # a forced move may follow another
@@ -232,6 +309,26 @@ def _choices(treeplex: Treeplex) -> Choices:
     )
 
 
+def _owns_in_order(treeplex: Treeplex) -> bool:
+    """Whether infosets own one sequence after another, and all but the empty one."""
+    after = np.cumsum(treeplex.num_actions, dtype=np.int32) + 1
+    first = after - treeplex.num_actions
+    last = int(after[-1]) if len(after) else 1
+    return treeplex.num_sequences == last and np.array_equal(treeplex.first_sequence, first)
+
+
+def _all_choices(treeplex: Treeplex) -> Choices:
+    """`_choices` where nothing is forced and infosets own their sequences in order."""
+    count = treeplex.num_sequences
+    number = np.arange(count, dtype=np.int32)
+    return Choices(
+        number=number,
+        sequence=number,
+        first=np.append(treeplex.first_sequence, count).astype(np.uint32),
+        parent=treeplex.parent_sequence.astype(np.uint32),
+    )
+
+
 def _rows(
     choices: Choices,
     target: IntArray,
@@ -248,7 +345,8 @@ def _rows(
       value: [E] own payoff.
       dtype: of the payoffs.
     """
-    order = np.lexsort((source, target))
+    # A form's entries are sorted by row and column: a stable sort keeps what it can.
+    order = np.argsort(target, kind="stable")
     counts = np.bincount(target, minlength=len(choices.sequence))
     return PlayerRows(
         first=choices.first,

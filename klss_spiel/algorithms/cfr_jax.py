@@ -121,8 +121,15 @@ class JaxForm:
             )
         return players[0], players[1]
 
-    def run(self, state: _State, iteration: int, count: int, method: Method) -> _State:
-        """The state after `count` more iterations; there were `iteration` before."""
+    def average_of(self, state: _State, player: int) -> FloatArray:
+        """See `cfr_solution.PreparedForm`."""
+        return self.padded.unpad(player, np.asarray(state[player].average))
+
+    def run(
+        self, state: _State, iteration: int, count: int, method: Method, owned: bool = False
+    ) -> _State:
+        """See `cfr_solution.PreparedForm`."""
+        del owned  # Arrays of jax's cannot be overwritten.
         after: _State = _run(self.padded.players, state, iteration, count, method)
         # Otherwise calls would pile up that nobody can interrupt.
         after[1].plan.block_until_ready()

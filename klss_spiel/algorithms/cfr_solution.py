@@ -70,7 +70,8 @@ class Method:
 class PreparedForm(Protocol):
     """A sequence form laid out for one engine, and the engine's loop on it.
 
-    States are the engine's own; `run` returns a new one and leaves the old alone.
+    States are the engine's own; `run` returns a new one and leaves the old alone, unless
+    it is told otherwise.
     """
 
     @property
@@ -86,8 +87,16 @@ class PreparedForm(Protocol):
     def players_of(self, state: Any) -> PlayerSolutions:
         """A state in the numbers of the form's sequences."""
 
-    def run(self, state: Any, iteration: int, count: int, method: Method) -> Any:
-        """The state after `count` more iterations; there were `iteration` before."""
+    def average_of(self, state: Any, player: int) -> FloatArray:
+        """[S] the weighted sum of a player's plans, as in `players_of`."""
+
+    def run(
+        self, state: Any, iteration: int, count: int, method: Method, owned: bool = False
+    ) -> Any:
+        """The state after `count` more iterations; there were `iteration` before.
+
+        If it is `owned`, nobody else looks at the old state, which may be overwritten.
+        """
 
     def run_trunk(
         self,
@@ -125,6 +134,10 @@ class Solution:
         self._players = players
         self._state = state
 
+    def __repr__(self) -> str:
+        of = "" if self.tree is None else f" of {self.tree.name}"
+        return f"<Solution{of}: {self.iterations} iterations>"
+
     @functools.cached_property
     def players(self) -> PlayerSolutions:
         """Where each player stands."""
@@ -156,6 +169,19 @@ class Solution:
     def average_behavior(self) -> tuple[FloatArray, FloatArray]:
         """For each player, [S] behaviour of the average strategy."""
         return self.players[0].average_behavior, self.players[1].average_behavior
+
+    def average_sum_of(self, player: int) -> FloatArray:
+        """[S] the weighted sum of a player's plans so far."""
+        if self._state is None:
+            return self.players[player].average_sum
+        prepared, state = self._state
+        return prepared.average_of(state, player)
+
+    def average_behavior_of(self, player: int) -> FloatArray:
+        """One player's part of `average_behavior`, not kept: for games that fill the memory."""
+        if self._state is None:
+            return self.players[player].average_behavior
+        return self._state[0].form.treeplexes[player].behavior(self.average_sum_of(player))
 
     @property
     def policy(self) -> BehaviorPolicy:

@@ -152,6 +152,7 @@ def pad_form(form: SequenceForm, dtype: npt.DTypeLike | None = None) -> PaddedFo
     chosen: np.dtype[Any] = np.dtype(jnp.result_type(float) if dtype is None else dtype)
     if chosen == np.float64 and jnp.result_type(float) != np.float64:
         raise ValueError("float64 needs jax.config.update('jax_enable_x64', True); it is off")
+    form = form.expanded()
     position = (_positions(form.treeplexes[0]), _positions(form.treeplexes[1]))
     players = []
     for p in PLAYERS:

@@ -272,6 +272,7 @@ def play_match(
     resume: bool = True,
     strict: bool = False,
     shard: tuple[int, int] | None = None,
+    progress: str | None = None,
 ) -> Results:
     """Plays a match, or what is missing of it.
 
@@ -286,6 +287,7 @@ def play_match(
       resume: go on with the games that are missing in `output`; else begin anew.
       strict: raise an error if a game cannot be played.
       shard: number and count: only this share of the games, for one of many machines.
+      progress: what lines of progress call the games; None for no such lines.
 
     Raises:
       ValueError: a player cannot sit down; see `check_players`.
@@ -301,9 +303,7 @@ def play_match(
         stamp = shard_stamp(*shard, len(jobs))
         jobs = shard_of(jobs, *shard)
     with contextlib.closing(
-        finish_jobs(
-            jobs, executor, output, None, resume=resume, strict=strict, setup=setup, stamp=stamp
-        )
+        finish_jobs(jobs, executor, output, progress, resume, strict, setup=setup, stamp=stamp)
     ) as games:
         for game in games:
             if game.error is not None:

@@ -96,12 +96,13 @@ def _load_all() -> None:
     """Registers the players of this package, whose modules import much."""
     from klss_spiel.matches import (
         chess_players,
+        mahjong_seats,
         process_player,
         sampling_players,
         search_players,
     )
 
-    del chess_players, process_player, sampling_players, search_players
+    del chess_players, mahjong_seats, process_player, sampling_players, search_players
 
 
 class RandomPlayer:
@@ -167,10 +168,15 @@ def _make_random(seat: Seat) -> Player:
     return RandomPlayer(seat.seed)
 
 
-def _make_policy(seat: Seat, source: str) -> Player:
+@functools.lru_cache(maxsize=4)
+def _table_of(game_string: str, source: str) -> dict[str, list[tuple[int, float]]]:
     from klss_spiel.openspiel import policy_table
 
-    return PolicyPlayer(policy_table(blueprint_of(str(seat.game), source)), seat.seed)
+    return policy_table(blueprint_of(game_string, source))
+
+
+def _make_policy(seat: Seat, source: str) -> Player:
+    return PolicyPlayer(_table_of(str(seat.game), source), seat.seed)
 
 
 def _make_cfr(seat: Seat, iterations: int = 1000) -> Player:

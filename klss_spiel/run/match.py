@@ -69,6 +69,7 @@ def run(config: Config, watch: Any = None) -> Results:
         resume=config.resume,
         strict=config.strict,
         shard=config.shard,
+        progress="games",
     )
 
 

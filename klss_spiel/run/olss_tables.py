@@ -13,6 +13,10 @@ Blueprints come from OpenSpiel's external-sampling MCCFR, one per seed; in games
 whose trees deal ranks (`rank_trees`), which OpenSpiel does not know, from our CFR
 without chance, so that there is one seed only. `blueprint_by` says which.
 
+Games of ranks with more than a million nodes are laid out as a public tree times hands
+(`--layout=hands`), which takes minutes where a tree of nodes takes an hour or the whole
+memory; what memory and time a row needs is estimated before it is begun.
+
 The opponent strategies of OLSS-I are the blueprint and, for each of fold, call and
 raise, a copy that plays it 5 times as often (n=4), and 20 times as often (n=7).
 
@@ -42,12 +46,19 @@ from klss_spiel.algorithms.subgame.recipes import (
 from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, SubgameSolver
 from klss_spiel.best_response import nash_conv
-from klss_spiel.games.poker.leduc_family import ACTIONS, check_size, game_size, parse_game
+from klss_spiel.games.poker.hand_sizes import check_hand_size
+from klss_spiel.games.poker.leduc_family import (
+    ACTIONS,
+    PokerGame,
+    check_size,
+    game_size,
+    parse_game,
+)
 from klss_spiel.games.poker.rank_trees import poker_tree
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
-from klss_spiel.run import job_flags, olss_report, output, stopped_blueprints
+from klss_spiel.run import job_flags, olss_by_hands, olss_report, output, stopped_blueprints
 from klss_spiel.run.olss_report import OLSS_TABLE2, RECIPES
 from klss_spiel.run.stopped_blueprints import MCCFR, METHODS, Blueprint
 from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
@@ -55,6 +66,12 @@ from klss_spiel.tree import PLAYERS, GameTree
 
 PRESETS = {"olss_table2": tuple(OLSS_TABLE2)}
 DEFAULT_TARGET = 0.15
+# How games are laid out: as a tree of nodes, or as a public tree times hands.
+NODES = "nodes"
+HANDS = "hands"
+_MOST_NODES = 1_000_000
+# A night.
+MOST_MINUTES = 600.0
 CFR = "cfr"
 LP = "lp"
 # By what the probabilities of fold, call and raise are multiplied, for each number of
@@ -78,6 +95,8 @@ class Config:
       target: exploitability to stop blueprints at; None is the paper's.
       blueprint: MCCFR or CFR; None is MCCFR where OpenSpiel knows the game.
       gigabytes: memory there is; None is this machine's.
+      layout: NODES or HANDS; None is what suits each game.
+      minutes: rows by hands that take longer on a core, by estimate, are refused.
     """
 
     games: tuple[str, ...]
@@ -90,17 +109,29 @@ class Config:
     target: float | None = None
     blueprint: str | None = None
     gigabytes: float | None = None
+    layout: str | None = None
+    minutes: float = MOST_MINUTES
 
     def __post_init__(self) -> None:
         if not self.games:
             raise ValueError("expected at least one game, got none")
+        recipes = [parse_recipe(recipe) for recipe in self.recipes]
+        if self.layout not in (None, NODES, HANDS):
+            raise ValueError(f"expected the layout {NODES} or {HANDS}, got {self.layout!r}")
         for name in self.games:
             game = parse_game(name)
-            check_size(game, self.gigabytes)
-            if self.blueprint is not None:
-                stopped_blueprints.check_method(game, self.blueprint)
-        for recipe in self.recipes:
-            parse_recipe(recipe)
+            layout = self.layout or default_layout(game)
+            _check_fits(game, layout, self.gigabytes)
+            method = self.blueprint or _default_method(game, layout)
+            if layout == NODES:
+                stopped_blueprints.check_method(game, method)
+            elif method != stopped_blueprints.CFR:
+                raise ValueError(f"by hands blueprints are made by cfr, got {method!r}")
+            elif not all(olss_by_hands.has_subgames(recipe) for recipe in recipes):
+                raise ValueError(
+                    f"{game.name} is laid out by hands, where olss-2 and reach- recipes have no "
+                    f"subgames; expected --layout={NODES} or other recipes"
+                )
         if self.seeds < 1:
             raise ValueError(f"expected at least one seed, got {self.seeds}")
         if self.solver not in (CFR, LP):
@@ -114,6 +145,28 @@ class Config:
             raise ValueError(f"expected gift scales of at least 0, got {self.gift_scales}")
         if self.target is not None and not self.target > 0.0:
             raise ValueError(f"expected a target above 0, got {self.target}")
+        if self.solver == CFR:
+            for columns in _columns(self):
+                if columns["layout"] == HANDS:
+                    olss_by_hands.check_time(columns, self.minutes)
+
+
+def default_layout(game: PokerGame) -> str:
+    """What suits a game."""
+    large = game_size(game).nodes > _MOST_NODES
+    return HANDS if game.hole_cards > 1 and large else NODES
+
+
+def _check_fits(game: PokerGame, layout: str, gigabytes: float | None) -> None:
+    if layout == HANDS:
+        check_hand_size(game, gigabytes)
+    else:
+        check_size(game, gigabytes)
+
+
+def _default_method(game: PokerGame, layout: str) -> str:
+    """Of blueprints."""
+    return stopped_blueprints.CFR if layout == HANDS else stopped_blueprints.default_method(game)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -219,7 +272,8 @@ def _columns(config: Config) -> list[dict[str, Any]]:
         game = parse_game(name)
         printed = OLSS_TABLE2.get(game.name)
         target = config.target or (printed.blueprint if printed else DEFAULT_TARGET)
-        method = config.blueprint or stopped_blueprints.default_method(game)
+        layout = config.layout or default_layout(game)
+        method = config.blueprint or _default_method(game, layout)
         for seed in range(config.seeds if method == MCCFR else 1):
             for recipe in config.recipes:
                 parsed = parse_recipe(recipe)
@@ -230,6 +284,7 @@ def _columns(config: Config) -> list[dict[str, Any]]:
                         "game": game.name,
                         "recipe": parsed.name,
                         "seed": seed,
+                        "layout": layout,
                         "blueprint_by": method,
                         "target": target,
                         "solver": config.solver,
@@ -246,27 +301,58 @@ def _columns(config: Config) -> list[dict[str, Any]]:
 
 def compute_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The results of one row: the blueprint refined by one recipe."""
-    setting = make_setting(
-        columns["game"], columns["blueprint_by"], columns["target"], columns["seed"]
-    )
     recipe = parse_recipe(columns["recipe"])
     if columns["gift_scale"] is not None:
         recipe = recipe(gift_scale=columns["gift_scale"])
     solver = LinearProgramming() if columns["solver"] == LP else Cfr(columns["iterations"])
-    start = time.monotonic()
-    policy = refined(setting, recipe, solver, columns["opponent_strategies"])
-    seconds = time.monotonic() - start
+    compute = _results_by_hands if columns["layout"] == HANDS else _results_by_nodes
+    results = compute(columns, recipe, solver)
     printed = OLSS_TABLE2.get(columns["game"])
     if printed is not None and printed.blueprint != columns["target"]:
         printed = None
     return {
-        "blueprint": setting.blueprint.nash_conv,
-        "after": nash_conv(policy, setting.form),
+        "blueprint": results["blueprint"],
+        "after": results["after"],
         "paper_blueprint": printed.blueprint if printed else None,
         "paper_after": printed.after.get(columns["recipe"]) if printed else None,
+        "blueprint_iterations": results["blueprint_iterations"],
+        "blueprint_seconds": results["blueprint_seconds"],
+        "seconds": results["seconds"],
+    }
+
+
+def _results_by_nodes(
+    columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver
+) -> dict[str, float]:
+    setting = make_setting(
+        columns["game"], columns["blueprint_by"], columns["target"], columns["seed"]
+    )
+    start = time.monotonic()
+    policy = refined(setting, recipe, solver, columns["opponent_strategies"])
+    return {
+        "seconds": time.monotonic() - start,
+        "blueprint": setting.blueprint.nash_conv,
+        "after": nash_conv(policy, setting.form),
         "blueprint_iterations": setting.blueprint.iterations,
         "blueprint_seconds": setting.seconds,
-        "seconds": seconds,
+    }
+
+
+def _results_by_hands(
+    columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver
+) -> dict[str, float]:
+    count = columns["opponent_strategies"]
+    olss_by_hands.log_estimate(columns)
+    setting = olss_by_hands.make_setting(columns["game"], columns["target"])
+    start = time.monotonic()
+    factors = None if count is None else BIASES[count]
+    behaviors = olss_by_hands.refined(setting, recipe, solver, factors)
+    return {
+        "seconds": time.monotonic() - start,
+        "blueprint": setting.nash_conv,
+        "after": setting.game.nash_conv(behaviors),
+        "blueprint_iterations": setting.iterations,
+        "blueprint_seconds": setting.seconds,
     }
 
 
@@ -298,6 +384,10 @@ def define_flags() -> None:
     flags.DEFINE_enum(
         "blueprint", None, list(METHODS), "How to make blueprints; by default mccfr if possible."
     )
+    flags.DEFINE_enum("layout", None, [NODES, HANDS], "Trees of nodes or public trees times hands.")
+    flags.DEFINE_float(
+        "max_minutes", MOST_MINUTES, "Refuse rows by hands that take longer on a core."
+    )
     flags.DEFINE_float("max_gigabytes", None, "Refuse games that need more memory than this.")
     flags.DEFINE_bool(
         "curve",
@@ -307,6 +397,7 @@ def define_flags() -> None:
     )
     output.define_flags()
     job_flags.define_flags()
+    job_flags.define_plot_flag("exploitability before and after, or its curve")
 
 
 @output.callable_with_flags(define_flags)
@@ -316,7 +407,7 @@ def main() -> None:
     names = tuple(dict.fromkeys(parse_game(n).name for n in [*values.games, *values.game]))
     footer: list[str] = []
     if not names:
-        names, footer = _games_that_fit(PRESETS[values.preset], values.max_gigabytes)
+        names, footer = _games_that_fit(PRESETS[values.preset], values)
     if values.curve and values.solver == LP:
         raise ValueError("a curve needs iterations: expected --solver=cfr, got lp")
     config = Config(
@@ -332,30 +423,43 @@ def main() -> None:
         target=values.target,
         blueprint=values.blueprint,
         gigabytes=values.max_gigabytes,
+        layout=values.layout,
+        minutes=values.max_minutes,
     )
     if values.curve:
         curve = olss_report.curve_file(values.output)
         job_flags.check_writable(curve)
         if olss_report.check_can_draw():
             job_flags.check_writable(curve.with_suffix(".png"))
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(config), setup=output.use_double_precision) as rows:
         if values.curve:
             footer += olss_report.write_curve(rows, values.output)
         output.emit(rows, values.json, olss_report.table(rows, footer))
+        if values.plot:
+            olss_report.draw(rows, values.plot)
 
 
 def _games_that_fit(
-    names: Sequence[str], gigabytes: float | None
+    names: Sequence[str], values: flags.FlagValues
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Those of the names whose games fit, and a line for each of the others."""
+    """Those of the names whose games fit memory and time, and a line for each other."""
     fitting, notes = [], []
     for name in names:
         try:
-            check_size(parse_game(name), gigabytes)
+            Config(
+                games=(name,),
+                recipes=tuple(values.recipe),
+                solver=values.solver,
+                iterations=(values.iterations,),
+                gigabytes=values.max_gigabytes,
+                layout=values.layout,
+                minutes=values.max_minutes,
+            )
             fitting.append(name)
         except ValueError as error:
             logging.warning("left out: %s", error)
-            notes.append(f"left out: {name}, {game_size(parse_game(name)).nodes:,} nodes")
+            notes.append(f"left out: {error}")
     return tuple(fitting), notes
 
 

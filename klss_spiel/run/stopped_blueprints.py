@@ -8,13 +8,14 @@ import numpy as np
 import pyspiel
 from absl import logging
 
-from klss_spiel.best_response import nash_conv
+from klss_spiel.algorithms.cfr_solution import Solution
+from klss_spiel.best_response import best_response_value, nash_conv
 from klss_spiel.games.poker.leduc_family import CARDS, PokerGame
 from klss_spiel.openspiel import infoset_states, load_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
 from klss_spiel.sequence_form import SequenceForm
-from klss_spiel.tree import GameTree
+from klss_spiel.tree import PLAYERS, GameTree
 
 MCCFR = "mccfr"
 CFR = "cfr"
@@ -25,6 +26,10 @@ _FIRST_CHECK = 1000
 # is still missing, as if exploitability fell like 1 / n, but within these bounds.
 _LEAST_GROWTH = 1.02
 _GREATEST_GROWTH = 2.0
+# A look at a game with more sequences of one player than this takes as long as
+# several iterations; the first is taken after so many.
+_MANY_SEQUENCES = 10_000_000
+_FIRST_CHECK_IF_LARGE = 10
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,18 +114,50 @@ def _by_sampling(
 
 
 def _by_cfr(tree: GameTree, form: SequenceForm, target: float) -> Blueprint:
+    solution, reached = stopped_cfr(form, tree.name, target)
+    policy = BehaviorPolicy(tree, solution.average_behavior)
+    return Blueprint(policy, reached, solution.iterations)
+
+
+def stopped_cfr(form: SequenceForm, name: str, target: float) -> tuple[Solution, float]:
+    """CFR's average of all iterations as soon as its nash_conv, also returned, is `target`.
+
+    Games that fill the memory are solved in single precision and looked at rarely.
+
+    Args:
+      form: the game.
+      name: of the game, to report progress with.
+      target: nash_conv to stop at.
+    """
     # Compiled loops take a while to import.
     from klss_spiel.algorithms import cfr, regret
 
-    prepared = cfr.prepare(form)
+    is_large = form.treeplexes[0].num_sequences > _MANY_SEQUENCES
+    prepared = cfr.prepare(form, dtype=np.float32 if is_large else None)
     solution: cfr.Solution | None = None
-    progress = Progress(f"CFR iterations of {tree.name}")
+    progress = Progress(f"CFR iterations of {name}")
+    steps = _FIRST_CHECK_IF_LARGE if is_large else 1
     while True:
-        done = 0 if solution is None else solution.iterations
-        steps = max(1, int(done * (_LEAST_GROWTH - 1.0)))
-        solution = cfr.solve(prepared, steps, regret.RM, cfr.UNIFORM, start=solution)
-        policy = BehaviorPolicy(tree, solution.average_behavior)
-        reached = nash_conv(policy, form)
+        solution = cfr.solve(
+            prepared, steps, regret.RM, cfr.UNIFORM, start=solution, use_up_start=True
+        )
+        reached = _nash_conv(form, solution)
         progress.update(solution.iterations)
         if reached <= target:
-            return Blueprint(policy, reached, solution.iterations)
+            return solution, reached
+        growth = _LEAST_GROWTH
+        if is_large:
+            growth = min(max(reached / target, _LEAST_GROWTH), _GREATEST_GROWTH)
+        steps = max(1, int(solution.iterations * (growth - 1.0)))
+
+
+def _nash_conv(form: SequenceForm, solution: Solution) -> float:
+    """Of the average, one player after the other."""
+    total = 0.0
+    for p in PLAYERS:
+        treeplex = form.treeplexes[p]
+        plan = treeplex.realization_plan(solution.average_behavior_of(p))
+        gradient = form.gradient(1 - p, plan)
+        del plan
+        total += best_response_value(form.treeplexes[1 - p], gradient)
+    return total

@@ -13,12 +13,13 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import expected_game_score
 
+from klss_spiel import jobs
 from klss_spiel.budget import Clock
 from klss_spiel.matches import players, ratings, records
 from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
 from klss_spiel.matches.players import Seat, blueprint_of, make_player, register_player
 from klss_spiel.matches.referee import TimeControl, play_game
-from klss_spiel.openspiel import policy_to_openspiel
+from klss_spiel.openspiel import load_game, policy_to_openspiel
 from klss_spiel.run import match as run_match
 from klss_spiel.veiled_state import ClockReading, HiddenInformationError, veil
 from tests.helpers.paths import ROOT
@@ -422,3 +423,37 @@ def test_the_players_are_listed():
     assert players.sees_everything("cheating(depth=2)")
     assert not players.sees_everything("random")
     assert np.isfinite(players.seconds_by_clock(10.0, 0.1))
+
+
+def test_matches_say_how_far_they_are(monkeypatch):
+    shown = []
+
+    class Recorder:
+        def __init__(self, what, total):
+            shown.append((what, total))
+
+        def update(self, done):
+            shown.append(done)
+
+    monkeypatch.setattr(jobs, "Progress", Recorder)
+    match = Match("kuhn_poker", ("random", "test_first"), games=2)
+    run_match.run(run_match.Config(match))
+    assert shown == [("games", 2), 1, 2]
+    play_match(match)  # a library is silent unless it is asked
+    assert len(shown) == 3
+
+
+def test_players_of_mahjong_play_matches_and_no_other_game():
+    match = Match("python_two_player_mahjong", ("mahjong_greedy", "random"), 2, seed=1)
+    rows = play_match(match).rows
+    assert [row["termination"] for row in rows] == [records.BY_RULE] * 2
+    game = load_game("python_two_player_mahjong")
+    for name in ("mahjong_blueprint", "mahjong_search(simulations=5)"):
+        bot = make_player(name, Seat(game, 0, seed=1))
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            state.apply_action(state.chance_outcomes()[0][0])
+        player = state.current_player()
+        assert bot.step(veil(state, player)) in state.legal_actions()
+    with pytest.raises(ValueError, match="expected a game of two-player Mahjong, got kuhn"):
+        make_player("mahjong_greedy", Seat(pyspiel.load_game("kuhn_poker"), 0))

@@ -16,6 +16,7 @@ import dataclasses
 
 import numpy as np
 
+from klss_spiel.algorithms.subgame.margin_template import only_rounding
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray, ranges, sum_at
 from klss_spiel.policy import BehaviorPolicy, check_same_game
@@ -150,10 +151,8 @@ class BlueprintValues:
         total = np.concatenate(
             [self.value[region.roots], self.sequence_value[region.forest_sequence]]
         )
-        rest = total - inside
         # Where nothing is outside, only rounding is left.
-        rest[np.abs(rest) <= 1e-14 * (size + np.abs(total))] = 0.0
-        return rest
+        return only_rounding(total - inside, size + np.abs(total))
 
     def change(self, region: Region, behavior: FloatArray, above: bool = False) -> Change:
         """What playing `behavior` inside a region would change.

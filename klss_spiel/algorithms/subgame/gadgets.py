@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.best_response import best_response
+from klss_spiel.payoff_operator import PayoffOperator
 from klss_spiel.sequence_form import SequenceForm, Treeplex, make_sequence_form
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
@@ -42,6 +44,8 @@ class MarginGame:
       row: [E] the player's sequence.
       column: [E] the opponent's sequence of the forest.
       value: [E] the player's own payoff.
+      operator: further payoffs between his sequences and those of the forest, none of
+        them at a root; None for none.
     """
 
     player: int
@@ -54,6 +58,7 @@ class MarginGame:
     row: IntArray
     column: IntArray
     value: FloatArray
+    operator: PayoffOperator | None = None
 
     @functools.cached_property
     def _maxmargin(self) -> SequenceForm:
@@ -78,6 +83,7 @@ def maxmargin_form(game: MarginGame) -> SequenceForm:
         num_actions=np.concatenate([[roots], game.num_actions]),
         column=game.column + 1,
         value=game.value,
+        operator=_moved(game, np.arange(len(game.root)) + 1),
     )
 
 
@@ -99,6 +105,7 @@ def resolve_form(game: MarginGame, weights: FloatArray) -> SequenceForm:
         num_actions=np.concatenate([np.full(roots, 2), game.num_actions]),
         column=number[game.column],
         value=game.value * weights[game.root[game.column]],
+        operator=_moved(game, number, weights),
     )
 
 
@@ -118,6 +125,7 @@ def unsafe_form(game: MarginGame, weights: FloatArray) -> SequenceForm:
         num_actions=game.num_actions,
         column=number[game.column],
         value=game.value * weights[game.root[game.column]],
+        operator=_moved(game, number, weights),
     )
 
 
@@ -133,7 +141,7 @@ def reaching_form(game: MarginGame, weights: FloatArray) -> SequenceForm:
     """
     count, roots = weights.shape
     actions = len(game.root) - roots
-    parents, firsts, columns, values = [], [], [], []
+    parents, firsts, columns, values, operators = [], [], [], [], []
     for strategy in range(count):
         number = np.arange(len(game.root)) - roots + 1 + count + strategy * actions
         number[:roots] = 1 + strategy
@@ -141,6 +149,7 @@ def reaching_form(game: MarginGame, weights: FloatArray) -> SequenceForm:
         firsts.append(number[game.first])
         columns.append(number[game.column])
         values.append(game.value * weights[strategy, game.root[game.column]])
+        operators.append(_moved(game, number, weights[strategy]))
     return _form(
         game,
         parent=np.concatenate([[EMPTY_SEQUENCE], *parents]),
@@ -149,7 +158,28 @@ def reaching_form(game: MarginGame, weights: FloatArray) -> SequenceForm:
         column=np.concatenate(columns),
         value=np.concatenate(values),
         row=np.tile(game.row, count),
+        operator=_joined([operator for operator in operators if operator is not None]),
     )
+
+
+def _moved(
+    game: MarginGame, number: IntArray, weights: FloatArray | None = None
+) -> PayoffOperator | None:
+    """The game's operator where the forest's sequences have other numbers ([F]).
+
+    Payoffs below each root are multiplied by its weight ([R]).
+    """
+    if game.operator is None:
+        return None
+    own = np.arange(game.treeplex.num_sequences)
+    factor = np.ones(len(game.root)) if weights is None else weights[game.root]
+    if game.player == PLAYERS[0]:
+        return game.operator.renumbered((own, number), (np.ones(len(own)), factor))
+    return game.operator.renumbered((number, own), (factor, np.ones(len(own))))
+
+
+def _joined(operators: Sequence[PayoffOperator]) -> PayoffOperator | None:
+    return operators[0].joined(operators[1:]) if operators else None
 
 
 def _form(
@@ -160,6 +190,7 @@ def _form(
     column: IntArray,
     value: FloatArray,
     row: IntArray | None = None,
+    operator: PayoffOperator | None = None,
 ) -> SequenceForm:
     opponent = Treeplex(
         parent_sequence=parent.astype(np.int32),
@@ -170,5 +201,7 @@ def _form(
     rows = (game.row if row is None else row).astype(np.int32)
     columns = column.astype(np.int32)
     if game.player == PLAYERS[0]:
-        return make_sequence_form((game.treeplex, opponent), rows, columns, value)
-    return make_sequence_form((opponent, game.treeplex), columns, rows, -value)
+        pair = (game.treeplex, opponent)
+        return make_sequence_form(pair, rows, columns, value, operator=operator)
+    pair = (opponent, game.treeplex)
+    return make_sequence_form(pair, columns, rows, -value, operator=operator)

@@ -15,11 +15,12 @@ import numpy as np
 
 from klss_spiel.algorithms.subgame.blueprint_values import BlueprintValues
 from klss_spiel.algorithms.subgame.gadgets import MarginGame
+from klss_spiel.algorithms.subgame.margin_template import distinct_weights
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.regions import Region, RegionIndex
-from klss_spiel.arrays import FloatArray, sum_at
+from klss_spiel.arrays import BoolArray, FloatArray, sum_at
 from klss_spiel.policy import BehaviorPolicy, check_same_game
-from klss_spiel.sequence_form import treeplex_from_tree
+from klss_spiel.sequence_form import Treeplex, treeplex_from_tree
 from klss_spiel.tree import EMPTY_SEQUENCE, TERMINAL
 
 _MAX_PURE_STRATEGIES = 100_000
@@ -48,12 +49,7 @@ def reaching_weights(index: RegionIndex, region: Region, plans: FloatArray) -> F
       region: an order-1 region.
       plans: [n, S of the opponent] realization plans.
     """
-    weights = root_masses(index, region, plans)
-    total = weights.sum(axis=1)
-    weights = weights[total > 0.0] / total[total > 0.0, np.newaxis]
-    _, first = np.unique(np.round(weights, 12), axis=0, return_index=True)
-    distinct: FloatArray = weights[np.sort(first)]
-    return distinct
+    return distinct_weights(root_masses(index, region, plans))
 
 
 def playing_margins(
@@ -146,14 +142,23 @@ def biased_strategies(
     """
     treeplex = treeplex_from_tree(blueprint.tree, player)
     action_of = blueprint.tree.infosets[player].sequence_action
+    probabilities = blueprint.probabilities[player]
     strategies = [blueprint]
     for action in actions:
-        weights = blueprint.probabilities[player] * np.where(action_of == action, factor, 1.0)
-        sums = treeplex.infoset_sums(weights)
-        weights[1:] /= sums[treeplex.sequence_infoset[1:]]
-        weights[EMPTY_SEQUENCE] = 1.0
-        strategies.append(blueprint.replace(player, weights))
+        biased = biased_behavior(treeplex, probabilities, action_of == action, factor)
+        strategies.append(blueprint.replace(player, biased))
     return tuple(strategies)
+
+
+def biased_behavior(
+    treeplex: Treeplex, behavior: FloatArray, chosen: BoolArray, factor: float
+) -> FloatArray:
+    """[S] behaviour probabilities that play the chosen sequences ([S]) more often."""
+    weights = behavior * np.where(chosen, factor, 1.0)
+    sums = treeplex.infoset_sums(weights)
+    weights[1:] /= sums[treeplex.sequence_infoset[1:]]
+    weights[EMPTY_SEQUENCE] = 1.0
+    return weights
 
 
 def pure_strategies(blueprint: BehaviorPolicy, player: int) -> Iterator[BehaviorPolicy]:

@@ -14,22 +14,58 @@ from typing import Protocol
 
 import numpy as np
 
-from klss_spiel.algorithms.subgame.recipes import Gadget
-from klss_spiel.algorithms.subgame.subgame import Subgame
+from klss_spiel.algorithms.subgame.gadgets import MarginGame
+from klss_spiel.algorithms.subgame.recipes import Gadget, SubgameRecipe
 from klss_spiel.arrays import FloatArray, sum_at
 from klss_spiel.budget import Budget
 from klss_spiel.linear_program import LinearSolver, TieBreak
-from klss_spiel.sequence_form import join_forms
+from klss_spiel.sequence_form import SequenceForm, join_forms
 
 # Iterations between looks at the clock.
 _CHUNK = 50
+
+
+class SolvableSubgame(Protocol):
+    """What solvers look at: attributes as of `subgame.Subgame`."""
+
+    @property
+    def recipe(self) -> SubgameRecipe:
+        """The method."""
+
+    @property
+    def game(self) -> MarginGame:
+        """The margins."""
+
+    @property
+    def form(self) -> SequenceForm:
+        """With the recipe's gadget at the root."""
+
+    @property
+    def root_reach(self) -> FloatArray:
+        """[R] D of each root."""
+
+    @property
+    def root_weights(self) -> FloatArray:
+        """[R] or [n, R]."""
+
+    @property
+    def blueprint(self) -> FloatArray:
+        """[S of the region] the blueprint's behaviour."""
+
+    @property
+    def player(self) -> int:
+        """Whose strategy is refined."""
+
+    @property
+    def infoset(self) -> int:
+        """The infoset it was built for."""
 
 
 class SubgameSolver(Protocol):
     """Anything that solves subgames."""
 
     def solve(
-        self, subgames: Sequence[Subgame], bounds: Sequence[FloatArray | None]
+        self, subgames: Sequence[SolvableSubgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         """For each subgame, [S of its region] the player's new behaviour.
 
@@ -66,7 +102,7 @@ class LinearProgramming:
     seed: int = 0
 
     def solve(
-        self, subgames: Sequence[Subgame], bounds: Sequence[FloatArray | None]
+        self, subgames: Sequence[SolvableSubgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         """See `SubgameSolver`."""
         solver = LinearSolver()
@@ -81,16 +117,16 @@ class LinearProgramming:
             for subgame, bound in zip(subgames, bounds, strict=True)
         ]
 
-    def _tie_break(self, subgame: Subgame) -> TieBreak | None:
+    def _tie_break(self, subgame: SolvableSubgame) -> TieBreak | None:
         if self.ties == Ties.SUM:
             return sum_of_margins(subgame)
         if self.ties == Ties.RANDOM:
             rng = np.random.default_rng([self.seed, subgame.infoset])
-            return TieBreak.random(subgame.region.treeplex, rng)
+            return TieBreak.random(subgame.game.treeplex, rng)
         return None
 
 
-def sum_of_margins(subgame: Subgame) -> TieBreak | None:
+def sum_of_margins(subgame: SolvableSubgame) -> TieBreak | None:
     """A second objective: the sum of the margins, weighted with D of their roots.
 
     The smallest margin can rarely be raised above 0, and then many strategies are
@@ -135,7 +171,7 @@ class Cfr:
     averaging: int = 1
 
     def solve(
-        self, subgames: Sequence[Subgame], bounds: Sequence[FloatArray | None]
+        self, subgames: Sequence[SolvableSubgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         """See `SubgameSolver`."""
         # Compiled loops take a while to import, which linear programming need not wait for.
@@ -168,8 +204,8 @@ class Cfr:
             )
             clock.spend(iterations=steps)
         player = subgames[0].player
-        plan = solution.average[player]
+        plans = solution.average_sum_of(player)
         return [
-            subgame.region.treeplex.behavior(plan[number], subgame.blueprint)
+            subgame.game.treeplex.behavior(plans[number], subgame.blueprint)
             for subgame, number in zip(subgames, numbers[player], strict=True)
         ]

@@ -37,12 +37,12 @@ import dataclasses
 import numpy as np
 
 from klss_spiel.algorithms.subgame.blueprint_values import BlueprintValues
-from klss_spiel.algorithms.subgame.gadgets import (
-    MarginGame,
-    maxmargin_form,
-    reaching_form,
-    resolve_form,
-    unsafe_form,
+from klss_spiel.algorithms.subgame.gadgets import MarginGame
+from klss_spiel.algorithms.subgame.margin_template import (
+    folded_bonus,
+    gadget_form,
+    safe_gift_bonus,
+    weights_of_roots,
 )
 from klss_spiel.algorithms.subgame.opponent_strategies import (
     playing_margins,
@@ -125,8 +125,8 @@ class Subgame:
         if self.recipe.gadget == Gadget.PLAYING:
             raise ValueError("a subgame of OLSS-II has no opponent infosets to put a gadget on")
         recipe = self.recipe(gadget=gadget, root_weights=root_weights, opponent_strategies=None)
-        weights = _root_weights(recipe, self.root_reach, self.opponent_reach)
-        form = _gadget_form(recipe, self.game, weights)
+        weights = weights_of_roots(recipe, self.root_reach, self.opponent_reach)
+        form = gadget_form(recipe, self.game, weights)
         return dataclasses.replace(self, recipe=recipe, form=form, root_weights=weights)
 
     def on_tree(self, behavior: FloatArray, probabilities: FloatArray) -> FloatArray:
@@ -192,7 +192,7 @@ class SubgameBuilder:
             weights = np.zeros(0)
         elif plans is None:
             game = self._margin_game(recipe, region, reach)
-            weights = _root_weights(recipe, reach, opponent_reach)
+            weights = weights_of_roots(recipe, reach, opponent_reach)
         elif recipe.gadget == Gadget.REACHING:
             game = self._margin_game(recipe, region, reach)
             weights = reaching_weights(index, region, plans)
@@ -203,7 +203,7 @@ class SubgameBuilder:
             recipe=recipe,
             region=region,
             game=game,
-            form=_gadget_form(recipe, game, weights),
+            form=gadget_form(recipe, game, weights),
             root_reach=reach,
             root_weights=weights,
             blueprint=values.behavior[region.sequences],
@@ -250,16 +250,21 @@ class SubgameBuilder:
         """The template's bonus [F] and off [R]."""
         values = self.values
         root_values = values.value[region.roots]
+        root = region.forest_root
         if recipe.margin == Margin.FOLDED:
-            return values.outside(region) / reach[region.forest_root], -root_values / reach
+            return folded_bonus(values.outside(region), root, reach, root_values)
         if recipe.margin == Margin.CUT:
             inside = _values_inside(values, region)
             return np.zeros(region.num_forest_sequences), -inside / reach
-        scale = recipe.gift_scale / total_reach
-        inside = values.inside(region)
-        gift = scale[region.forest_root]
-        bonus = gift * values.outside(region) + (gift - 1.0 / reach[region.forest_root]) * inside
-        return bonus, -scale * root_values
+        return safe_gift_bonus(
+            recipe.gift_scale,
+            values.inside(region),
+            values.outside(region),
+            root,
+            reach,
+            total_reach,
+            root_values,
+        )
 
 
 def build_subgame(
@@ -318,42 +323,6 @@ def _values_inside(values: BlueprintValues, region: Region) -> FloatArray:
         actions = totals[first : first + theirs.num_actions[region.decisions[k]]]
         totals[region.decision_parent[k]] += actions.min()
     return totals[: region.num_roots]
-
-
-def _root_weights(
-    recipe: SubgameRecipe, reach: FloatArray, opponent_reach: FloatArray
-) -> FloatArray:
-    """[R] the weight of each root's margin in the objective."""
-    uniform = np.full(len(reach), 1.0 / len(reach))
-    if recipe.gadget == Gadget.MAXMARGIN:
-        return np.ones(len(reach))
-    if recipe.gadget == Gadget.UNSAFE:
-        played = reach * opponent_reach
-        # A blueprint that never comes here says nothing about how it would.
-        return _normalized(played if np.any(played > 0.0) else reach)
-    if recipe.root_weights == RootWeights.REACH:
-        return _normalized(reach)
-    if recipe.root_weights == RootWeights.UNIFORM or not np.any(opponent_reach > 0.0):
-        return uniform
-    mixed: FloatArray = 0.5 * (_normalized(opponent_reach) + uniform)
-    return mixed
-
-
-def _normalized(weights: FloatArray) -> FloatArray:
-    normalized: FloatArray = weights / weights.sum()
-    return normalized
-
-
-def _gadget_form(recipe: SubgameRecipe, game: MarginGame, weights: FloatArray) -> SequenceForm:
-    if game.num_roots == 0:
-        return unsafe_form(game, weights)  # No gadget: nobody has anything to choose.
-    if recipe.gadget in (Gadget.MAXMARGIN, Gadget.PLAYING):
-        return maxmargin_form(game)
-    if recipe.gadget == Gadget.RESOLVE:
-        return resolve_form(game, weights)
-    if recipe.gadget == Gadget.UNSAFE:
-        return unsafe_form(game, weights)
-    return reaching_form(game, weights)
 
 
 def _no_margins(player: int, region: Region) -> MarginGame:

@@ -124,14 +124,18 @@ FLOP_HOLDEM = PokerGame(
     max_raises=(3, 3),
 )
 
+# OLSS's appendix B has both players put in 50, where others play blinds of 50 and 100.
+FLOP_HOLDEM_ANTE = dataclasses.replace(FLOP_HOLDEM, name="fhp_ante", blinds=(50, 50))
+
 _LEDUC = re.compile(r"leduc(?:(\d)(\d+)(\d)|\((\d+),\s*(\d+),\s*(\d+)\))")
 
 
 def parse_game(name: str) -> PokerGame:
-    """The game of a name: `leduc2131` or `leduc(2,13,1)`, or `fhp` for flop hold'em."""
+    """The game of a name: `leduc2131` or `leduc(2,13,1)`, `fhp` or `fhp_ante`."""
     name = name.strip().lower()
-    if name == FLOP_HOLDEM.name:
-        return FLOP_HOLDEM
+    for flop_game in (FLOP_HOLDEM, FLOP_HOLDEM_ANTE):
+        if name == flop_game.name:
+            return flop_game
     match = _LEDUC.fullmatch(name)
     if match is None:
         raise ValueError(

@@ -65,7 +65,7 @@ def hand_strength(hand: tuple[int, ...], board: int) -> tuple[tuple[int, ...], t
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Deals:
+class RankDeals:
     """All ways to deal ranks to both players; H hands, D deals, r ranks.
 
     Attributes:
@@ -83,7 +83,8 @@ class _Deals:
     strength: IntArray
 
 
-def _all_deals(game: PokerGame) -> _Deals:
+def rank_deals(game: PokerGame) -> RankDeals:
+    """The hands of a game, what they are worth and how likely two of them are dealt."""
     ranks = range(game.ranks)
     hands = tuple(
         hand
@@ -101,7 +102,7 @@ def _all_deals(game: PokerGame) -> _Deals:
     ways = np.prod(factorial[game.suits] / shared, axis=1)
     strengths = [[hand_strength(hand, rank) for rank in ranks] for hand in hands]
     place = {value: number for number, value in enumerate(sorted(set(itertools.chain(*strengths))))}
-    return _Deals(
+    return RankDeals(
         hands=hands,
         hand=pair,
         probability=ways / ways.sum(),
@@ -131,7 +132,7 @@ class _Nodes:
     board: IntArray
 
 
-def _levels(game: PokerGame, public: tuple[PublicNode, ...], deals: _Deals) -> list[_Nodes]:
+def _levels(game: PokerGame, public: tuple[PublicNode, ...], deals: RankDeals) -> list[_Nodes]:
     """The nodes below the root, depth by depth, children in the order of their parents."""
     is_chance = np.array([node.player == CHANCE for node in public])
     num_children = np.array([len(node.children) for node in public])
@@ -187,7 +188,7 @@ def ranks_tree(game: PokerGame) -> GameTree:
     if game.board_cards != 1:
         raise ValueError(f"expected one community card, got {game.board_cards} in {game.name}")
     public = public_tree(game)
-    deals = _all_deals(game)
+    deals = rank_deals(game)
     levels = _levels(game, public, deals)
     sizes = [1, *(len(level.parent) for level in levels)]
     nodes = _Nodes(
@@ -215,7 +216,7 @@ def ranks_tree(game: PokerGame) -> GameTree:
 
 
 def _payoffs(
-    game: PokerGame, public: tuple[PublicNode, ...], deals: _Deals, nodes: _Nodes
+    game: PokerGame, public: tuple[PublicNode, ...], deals: RankDeals, nodes: _Nodes
 ) -> FloatArray:
     """[N - 1] player 0's payoff at terminal nodes: the loser's stake."""
     board = np.minimum(nodes.board, game.ranks - 1)  # Without a board somebody has folded.
@@ -229,7 +230,7 @@ def _payoffs(
 
 
 def _infosets(
-    player: int, public: tuple[PublicNode, ...], deals: _Deals, nodes: _Nodes
+    player: int, public: tuple[PublicNode, ...], deals: RankDeals, nodes: _Nodes
 ) -> tuple[IntArray, tuple[str, ...]]:
     """[N] a player's infosets in order of appearance, the root's first, and their labels.
 

@@ -52,7 +52,7 @@ def _make_handmade(game: Any) -> Evaluator:
 def _make_simple(game: Any) -> Evaluator:
     from klss_spiel.games.chess.evaluators.simple import simple_evaluator
 
-    return simple_evaluator(dark_chess_setup(game, "simple"))
+    return simple_evaluator(packed_setup(game, "simple"))
 
 
 def _make_network(game: Any, path: str | None = None) -> Evaluator:
