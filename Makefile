@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_WARN_SCRIPT_LOCATION := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: demo play test test-slow test-wheel lint bench docs clean
+.PHONY: demo play test test-slow test-wheel lint peers bench docs clean
 
 $(VENV)/.installed: setup.py pyproject.toml
 	@echo "Setting up $(VENV) (some minutes the first time)"
@@ -38,8 +38,18 @@ lint: $(VENV)/.installed
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/.installed
-	@$(BIN)/python -m klss_spiel.run.benchmark
+# Other packages pin another jax; the benchmark runs them from an environment of their own.
+PEERS ?= .venv-peers
+
+$(PEERS)/.installed: setup.py
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install -qq open_spiel LiteEFG chex
+	@touch $@
+
+peers: $(PEERS)/.installed
+
+bench: $(VENV)/.installed peers
+	@KLSS_SPIEL_PEERS=$(PEERS)/bin/python $(BIN)/python -m klss_spiel.run.benchmark
 
 $(VENV)/.docs: $(VENV)/.installed
 	@$(BIN)/python -m pip install -qq --editable ".[docs]"
@@ -51,4 +61,4 @@ docs: $(VENV)/.docs
 	@echo "docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) build *.egg-info docs/_build
+	rm -rf $(VENV) $(PEERS) build *.egg-info docs/_build

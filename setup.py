@@ -41,6 +41,8 @@ setuptools.setup(
         "notebook": ["tqdm>=4.60", "ipywidgets>=8.0"],
         "train": ["optax>=0.2.4"],
         "plot": ["matplotlib>=3.8"],
+        # --executor=ray:...
+        "cluster": ["ray>=2.40"],
         "docs": [
             "furo>=2024.8",
             "ipykernel>=6.29",

@@ -37,6 +37,16 @@ unfinished positions are functions, or names for `ks.make_evaluator`:
     >>> match = ks.Match("kuhn_poker", players=("search(nodes=50)", "random"), games=2)
     >>> results = ks.play_match(match)
 
+Values. `ks.make_border` cuts a game, `ks.optimal_values` says what it is worth there for
+any `ks.ranges`, `ks.solve_trunk` solves what is above by CFR-D with a value function such
+as `ks.Bottoms`, `ks.ResolvingBot` re-solves while it plays:
+
+    >>> leduc = ks.tree_from_game("leduc_poker")
+    >>> border = ks.make_border(leduc, ks.cut_after_rounds(leduc, 1))
+    >>> trunk = ks.solve_trunk(border, ks.Bottoms(border, 5, warm=True), 100)
+    >>> ks.trunk_exploitability(border, trunk.average_behavior) < 0.01
+    True
+
 OpenSpiel's side. `ks.load_game` is `pyspiel.load_game` with better errors,
 `ks.policy_to_openspiel` and `ks.policy_from_openspiel` convert policies, `ks.check_game`
 tests anybody's game, `ks.render` shows a state as one player sees it:
@@ -63,6 +73,18 @@ if TYPE_CHECKING:
     from klss_spiel.algorithms import cfr as cfr
     from klss_spiel.algorithms import knowledge as knowledge
     from klss_spiel.algorithms import regret as regret
+    from klss_spiel.algorithms.approximate_best_response import (
+        ResponseSettings as ResponseSettings,
+    )
+    from klss_spiel.algorithms.approximate_best_response import (
+        approximate_best_response as approximate_best_response,
+    )
+    from klss_spiel.algorithms.approximate_best_response import (
+        evaluate_response as evaluate_response,
+    )
+    from klss_spiel.algorithms.approximate_best_response import (
+        exploitability_bound as exploitability_bound,
+    )
     from klss_spiel.algorithms.search.bot import SearchBot as SearchBot
     from klss_spiel.algorithms.search.policy import search_policy as search_policy
     from klss_spiel.algorithms.search.settings import OBSCURO as OBSCURO
@@ -81,11 +103,20 @@ if TYPE_CHECKING:
     from klss_spiel.algorithms.subgame.subgame import Subgame as Subgame
     from klss_spiel.algorithms.subgame.subgame import SubgameBuilder as SubgameBuilder
     from klss_spiel.algorithms.subgame.subgame import build_subgame as build_subgame
+    from klss_spiel.algorithms.values.bot import ResolvingBot as ResolvingBot
+    from klss_spiel.algorithms.values.bottoms import Bottoms as Bottoms
+    from klss_spiel.algorithms.values.completion import trunk_exploitability as trunk_exploitability
+    from klss_spiel.algorithms.values.cuts import cut_after_rounds as cut_after_rounds
+    from klss_spiel.algorithms.values.cuts import make_border as make_border
+    from klss_spiel.algorithms.values.depth_limited import solve_trunk as solve_trunk
+    from klss_spiel.algorithms.values.optimal import optimal_values as optimal_values
+    from klss_spiel.algorithms.values.ranges import ranges as ranges
     from klss_spiel.best_response import best_response_to as best_response_to
     from klss_spiel.best_response import exploitability as exploitability
     from klss_spiel.best_response import loss_of_player as loss_of_player
     from klss_spiel.best_response import nash_conv as nash_conv
     from klss_spiel.budget import Budget as Budget
+    from klss_spiel.budget import Clock as Clock
     from klss_spiel.evaluators import make_evaluator as make_evaluator
     from klss_spiel.games.rendering import render as render
     from klss_spiel.linear_program import solve as _solve
@@ -113,10 +144,14 @@ _HOME = {
     "OBSCURO": "algorithms.search.settings:OBSCURO",
     "ZS21": "algorithms.search.settings:ZS21",
     "BehaviorPolicy": "policy:BehaviorPolicy",
+    "Bottoms": "algorithms.values.bottoms:Bottoms",
     "Budget": "budget:Budget",
+    "Clock": "budget:Clock",
     "GameTree": "tree:GameTree",
     "Match": "matches.match:Match",
     "Refinement": "algorithms.subgame.refine:Refinement",
+    "ResolvingBot": "algorithms.values.bot:ResolvingBot",
+    "ResponseSettings": "algorithms.approximate_best_response:ResponseSettings",
     "Schedule": "algorithms.subgame.refine:Schedule",
     "SearchBot": "algorithms.search.bot:SearchBot",
     "SearchSettings": "algorithms.search.settings:SearchSettings",
@@ -127,21 +162,28 @@ _HOME = {
     "SubgameRecipe": "algorithms.subgame.recipes:SubgameRecipe",
     "TreeBuilder": "tree_builder:TreeBuilder",
     "affine_equilibrium_gap": "algorithms.subgame.affine:affine_equilibrium_gap",
+    "approximate_best_response": "algorithms.approximate_best_response:approximate_best_response",
     "best_response_to": "best_response:best_response_to",
     "build_subgame": "algorithms.subgame.subgame:build_subgame",
     "cfr": "algorithms.cfr",
     "check_game": "testing:check_game",
+    "cut_after_rounds": "algorithms.values.cuts:cut_after_rounds",
+    "evaluate_response": "algorithms.approximate_best_response:evaluate_response",
+    "exploitability_bound": "algorithms.approximate_best_response:exploitability_bound",
     "exploitability": "best_response:exploitability",
     "knowledge": "algorithms.knowledge",
     "load_game": "openspiel:load_game",
     "loss_of_player": "best_response:loss_of_player",
+    "make_border": "algorithms.values.cuts:make_border",
     "make_evaluator": "evaluators:make_evaluator",
     "nash_conv": "best_response:nash_conv",
+    "optimal_values": "algorithms.values.optimal:optimal_values",
     "play_match": "matches.match:play_match",
     "policy_from_openspiel": "openspiel:policy_from_openspiel",
     "policy_to_function": "openspiel:policy_to_function",
     "policy_to_openspiel": "openspiel:policy_to_openspiel",
     "policy_to_pyspiel": "openspiel:policy_to_pyspiel",
+    "ranges": "algorithms.values.ranges:ranges",
     "recipes": "algorithms.subgame.recipes",
     "refine": "algorithms.subgame.refine:refine",
     "regret": "algorithms.regret",
@@ -149,8 +191,10 @@ _HOME = {
     "search_policy": "algorithms.search.policy:search_policy",
     "sequence_form_from_tree": "sequence_form:sequence_form_from_tree",
     "solve_lp": "linear_program:solve",
+    "solve_trunk": "algorithms.values.depth_limited:solve_trunk",
     "solvers": "algorithms.subgame.solvers",
     "tree_from_game": "openspiel:tree_from_game",
+    "trunk_exploitability": "algorithms.values.completion:trunk_exploitability",
 }
 
 __all__ = [*_HOME, "games"]

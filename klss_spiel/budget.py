@@ -1,6 +1,7 @@
-"""How long an anytime algorithm may run.
+"""How long an anytime algorithm may run: once (`Budget`), or in all of a game (`Clock`).
 
-With `nodes` or `iterations` a run is reproducible; with `seconds` or `stop` it is not.
+With `nodes` or `iterations` a run is reproducible; with `seconds`, `stop` or a clock it
+is not.
 """
 
 from __future__ import annotations
@@ -8,7 +9,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
+
+# Seconds since some moment; tests have their own.
+Now = Callable[[], float]
+
+# Of the time that is left, the part to use for one move, and the part of the increment.
+_SHARE_OF_CLOCK = 1.0 / 30.0
+_SHARE_OF_INCREMENT = 0.8
+_LARGEST_SHARE = 0.25
+# What is never planned to be used: machines pause. Of little time, half.
+_RESERVED_SECONDS = 0.3
 
 
 class StopSignal(Protocol):
@@ -61,24 +73,68 @@ class Budget:
         """Whether runs end at the same point whatever the machine does."""
         return self.seconds is None and self.stop is None
 
-    def start(self) -> Clock:
-        """A clock that has just begun to run."""
-        return Clock(self)
+    def start(self, now: Now = time.monotonic) -> Meter:
+        """A meter that has just begun to run."""
+        return Meter(self, now)
 
 
+def seconds_by_clock(remaining: float, increment: float) -> float:
+    """How long to think about one move of a game with a clock."""
+    usable = remaining - min(_RESERVED_SECONDS, 0.5 * remaining)
+    share = _SHARE_OF_CLOCK * usable + _SHARE_OF_INCREMENT * increment
+    return max(0.0, min(share, _LARGEST_SHARE * usable))
+
+
+@dataclasses.dataclass(frozen=True)
 class Clock:
+    """The time one player has for a game.
+
+    Attributes:
+      base: seconds at the start.
+      increment: seconds added after every own move.
+    """
+
+    base: float
+    increment: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.base) and self.base > 0.0):
+            raise ValueError(f"expected a clock that runs, got {self.base} seconds")
+        if not (math.isfinite(self.increment) and self.increment >= 0.0):
+            raise ValueError(f"expected an increment of at least 0, got {self.increment}")
+
+    @classmethod
+    def parse(cls, text: str) -> Clock:
+        """Reads minutes+seconds such as "3+2", or seconds such as "9s+0.1"."""
+        base, _, increment = text.partition("+")
+        try:
+            seconds = float(base[:-1]) if base.endswith("s") else 60.0 * float(base)
+            return cls(seconds, float(increment or 0.0))
+        except ValueError as error:
+            reason = f" ({error})" if "expected" in str(error) else ""
+            raise ValueError(
+                f"expected a clock such as 3+2 or 9s+0.1, got {text!r}{reason}"
+            ) from None
+
+    def budget(self, remaining: float) -> Budget:
+        """The budget of the next move, of so many seconds that are left."""
+        return Budget(seconds=seconds_by_clock(remaining, self.increment))
+
+
+class Meter:
     """What has been spent of a budget. Mutable."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, now: Now = time.monotonic) -> None:
         self.budget = budget
         self.nodes = 0
         self.iterations = 0
-        self._start = time.monotonic()
+        self._now = now
+        self._start = now()
 
     @property
     def seconds(self) -> float:
-        """Time since the clock began to run."""
-        return time.monotonic() - self._start
+        """Time since the meter began to run."""
+        return self._now() - self._start
 
     def spend(self, nodes: int = 0, iterations: int = 0) -> None:
         """Records work done."""

@@ -119,7 +119,7 @@ def compute_rows(
 
     Args:
       jobs: what to compute. Equal jobs run once; different ones have different keys.
-      executor: an `Executor`, `in_process` or `processes:N`.
+      executor: an `Executor`, or a text such as `processes:2`; see `parse_executor`.
       output: .csv or .jsonl file that gets every row as soon as it is finished.
       progress: what lines of progress call the jobs; None for no such lines.
       resume: take rows that are in the file from there; otherwise the file is emptied.

@@ -8,7 +8,8 @@ same infoset of that player, at every node and not only where the player moves.
 
 A game that can be searched faster than through its states says so by a method
 `search_game(evaluator)` on the `pyspiel.Game`, which returns a `SearchGame`, or None if
-its parameters leave no other way than through the states.
+its parameters leave no other way than through the states. A game with compiled code that
+its first moves do not use may have a method `warm_up()` that makes it ready.
 
 Letters: n positions given, c children of all of them together.
 """
@@ -90,6 +91,10 @@ class Belief(Protocol):
     def positions(self) -> Positions:
         """[n] the positions."""
 
+    @property
+    def weights(self) -> FloatArray | None:
+        """[n] how likely the positions are, in any unit; None if all alike."""
+
     def advance(self, action: int | None, information_state: str) -> None:
         """Moves on to the player's next decision.
 
@@ -147,6 +152,25 @@ class SearchGame(Protocol):
 
     def belief(self, player: int) -> Belief:
         """What the player has to reckon with before the game starts."""
+
+
+@runtime_checkable
+class RepeatingGame(Protocol):
+    """What a `SearchGame` offers in which positions may come again, which makes a draw."""
+
+    def position_keys(self, positions: Positions) -> InfosetIds:
+        """[n] equal where it is the same position with the same player to move."""
+
+    def views(self, player: int, positions: Positions) -> InfosetIds:
+        """[n] equal where the player sees the same, whatever was before."""
+
+    def past_views(self, player: int, information_state: str) -> InfosetIds:
+        """[k] `views` that the player has had after own moves and that may come again."""
+
+    def with_quiet_plies(
+        self, player: int, information_state: str, positions: Positions
+    ) -> Positions:
+        """The positions, with as many plies towards a draw as the player has to fear."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,5 +1,7 @@
 """The documentation names things that exist, and its examples run."""
 
+import ast
+import functools
 import importlib.util
 import pathlib
 import re
@@ -30,6 +32,75 @@ def test_pages_name_modules_files_and_pages_that_exist(page):
         assert (_ROOT / path).exists(), path
     for path in re.findall(r"\]\(((?!http)[\w/.]+\.\w+)\)", text):
         assert (page.parent / path).exists(), path
+
+
+@functools.cache
+def _names_in(path):
+    """Names that a module defines: functions, classes, constants."""
+    names = set()
+    for node in ast.parse((_ROOT / path).read_text("utf-8")).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        names |= {getattr(target, "name", getattr(target, "id", None)) for target in targets}
+    return names
+
+
+def test_pages_of_papers_name_functions_and_tests_that_exist():
+    named = [
+        pair
+        for page in (_DOCS / "papers").glob("*.md")
+        for pair in re.findall(r"`([\w/]+\.py)::(\w+)`", page.read_text("utf-8"))
+    ]
+    assert len(named) > 150
+    wrong = [f"{path}::{name}" for path, name in named if name not in _names_in(path)]
+    assert wrong == []
+
+
+# What the papers number.
+_NUMBERED = {
+    "zs21": {
+        "Definition": "1 2 6 7 10",
+        "Proposition": "3 8",
+        "Theorem": "4 5 9",
+        "Lemma": "11",
+        "Algorithm": "12 13 14 15",
+        "Table": "1 2",
+        "Figure": "1 2 3",
+    },
+    "obscuro": {"Theorem": "1", "Figure": "1 2 3 4 5 6 7 8 9 10 11 12", "Table": "1"},
+    "olss": {
+        "Definition": "3.1 3.2",
+        "Theorem": "4.1 5.1",
+        "Figure": "1 2 3 4 5 6 7",
+        "Table": "1 2 3 4 5",
+    },
+    "kovarik_lisy": {
+        "Remark": "1 16",
+        "Definition": "2 3 5 6 8",
+        "Proposition": "4 9 10 11",
+        "Lemma": "7",
+        "Theorem": "12 17 18",
+        "Example": "13 14 15",
+        "Figure": "1 2 3 4",
+    },
+    "sestak": {
+        "Figure": "2.1 2.2 2.3 3.1 4.1 4.2 4.3 4.4 5.1 5.2",
+        "Table": "4.1 5.1 5.2 A.1",
+    },
+}
+
+
+@pytest.mark.parametrize("name", _NUMBERED)
+def test_every_statement_table_and_figure_of_a_paper_has_a_row(name):
+    text = (_DOCS / "papers" / f"{name}.md").read_text("utf-8")
+    rows = "\n".join(row.split("|")[1] for row in text.splitlines() if row.startswith("| "))
+    found = set()
+    for kind, numbers in re.findall(r"([A-Z]\w+?)s? ((?:[A\d][.\d]*(?:, | and |-)?)+)", rows):
+        for number in re.split(r", | and ", numbers):
+            first, _, last = number.strip(".:,").partition("-")
+            span = range(int(first), int(last) + 1) if last else [first]
+            found |= {(kind, str(n)) for n in span}
+    expected = {(kind, n) for kind, all_of in _NUMBERED[name].items() for n in all_of.split()}
+    assert sorted(expected - found) == []
 
 
 def test_every_page_is_in_a_table_of_contents():

@@ -10,9 +10,11 @@ import time
 
 import pytest
 
-from klss_spiel import executors, jobs, progress
-from klss_spiel.executors import InProcess, Processes, parse_executor
+from klss_spiel import jobs, progress, ray_executor, thread_limits, worker_pools
+from klss_spiel.executors import InProcess, Outcome, parse_executor
 from klss_spiel.jobs import Job, compute_rows, finish_jobs, job_from_columns, key_of, shard
+from klss_spiel.process_executor import Processes
+from klss_spiel.ray_executor import Ray
 from klss_spiel.row_files import RowFile, read_rows
 from klss_spiel.versions import versions
 from tests.helpers.interrupts import heed_interrupts
@@ -276,11 +278,88 @@ def test_whoever_has_seen_enough_stops(tmp_path):
 def test_executors_are_known_by_name():
     assert parse_executor("in_process") == InProcess()
     assert parse_executor("processes:3") == Processes(3)
-    for text in ("processes", "processes:0", "processes:x", "in_process:1", "ray", ""):
-        with pytest.raises(ValueError, match="in_process or processes:N"):
+    for text in ("processes", "processes:0", "processes:x", "in_process:1", "ray", "ray:", ""):
+        with pytest.raises(ValueError, match="in_process, processes:N, ray:auto or ray:HOST:PORT"):
             parse_executor(text)
     with pytest.raises(ValueError, match="at least one process"):
         Processes(0)
+
+
+def test_clusters_are_known_by_address_and_need_the_extra(monkeypatch):
+    monkeypatch.setattr(ray_executor.importlib.util, "find_spec", lambda name: name)
+    assert parse_executor("ray:auto") == Ray("auto")
+    assert parse_executor("ray:10.0.0.1:6379") == Ray("10.0.0.1:6379")
+    for text in ("ray:2", "ray:host", "ray:host:port", "ray:http://host:1", "ray: :1"):
+        with pytest.raises(ValueError, match="auto or HOST:PORT"):
+            parse_executor(text)
+    monkeypatch.setattr(ray_executor.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"pip install 'klss_spiel\[cluster\]'"):
+        compute_rows(squares([1]), "ray:auto")
+
+
+def test_ray_is_imported_by_nothing_but_a_run_on_a_cluster():
+    script = """
+import sys
+from klss_spiel.executors import parse_executor
+from klss_spiel.jobs import compute_rows
+from klss_spiel import ray_executor
+ray_executor.importlib.util.find_spec = lambda name: name
+assert compute_rows([], parse_executor("ray:auto")) == []
+assert not [name for name in sys.modules if name.split(".")[0] == "ray"]
+"""
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
+class Flaky:
+    """A pool of one worker at a time that does as it is told. Mutable."""
+
+    hint = "look for the cause"
+
+    def __init__(self, news):
+        self.news = list(news)
+
+    def capacity(self):
+        return 1
+
+    def hire(self, count, setup):
+        return [FlakyWorker(self) for _ in range(count)]
+
+    def with_news(self, workers):
+        return workers[:1]
+
+
+class FlakyWorker:
+    def __init__(self, pool):
+        self.ready, self.job, self.group, self.pool = False, None, None, pool
+
+    def send(self, job):
+        self.job = job
+
+    def receive(self):
+        if self.pool.news.pop(0) == "dies":
+            return worker_pools.Death("it fell")
+        job, self.ready, self.job = self.job, True, None
+        return None if job is None else Outcome(job.key, ({"done": True},))
+
+    def stop(self):
+        pass
+
+    def end(self):
+        pass
+
+
+def test_deaths_at_the_start_end_a_run_only_if_nobody_can_start():
+    work = squares([1, 2])
+
+    def run(news):
+        return [outcome.error for outcome in worker_pools.run_in_pool(Flaky(news), work, None)]
+
+    fine = ["starts", "works", "works"]
+    assert run(fine) == run(["dies", *fine]) == [None, None]
+    # Once somebody has started, starting is no longer in doubt.
+    assert run(["dies", "starts", "dies", "dies", *fine]) == [None, None]
+    with pytest.raises(RuntimeError, match="cannot start: it fell; look for the cause"):
+        run(["dies", "dies", *fine])
 
 
 def test_rows_do_not_depend_on_the_executor(tmp_path):
@@ -296,7 +375,7 @@ def test_rows_do_not_depend_on_the_executor(tmp_path):
 
 
 def test_processes_share_the_cores_and_are_set_up(monkeypatch):
-    monkeypatch.setattr(executors, "_num_cores", lambda: 4)
+    monkeypatch.setattr(thread_limits, "num_cores", lambda: 4)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     work = [job_from_columns(environment, {"k": k}) for k in range(4)]
     before = dict(os.environ)
@@ -309,11 +388,11 @@ def test_processes_share_the_cores_and_are_set_up(monkeypatch):
 
 
 def test_threads_are_limited_unless_the_user_says_otherwise(monkeypatch):
-    monkeypatch.setattr(executors, "_num_cores", lambda: 2)
+    monkeypatch.setattr(thread_limits, "num_cores", lambda: 2)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=/nowhere")
-    with executors._shared_cores(3):
+    with thread_limits.shared_cores(3):
         assert os.environ["OMP_NUM_THREADS"] == "7"
         assert os.environ["NUMBA_NUM_THREADS"] == "1"
         assert os.environ["XLA_FLAGS"].split() == [
@@ -349,11 +428,11 @@ def test_jobs_of_one_group_stay_together():
 
     waiting = [Job(f"{group}{i}", curve, group=group) for group in "abc" for i in range(2)]
     at_a, at_b = Busy("a", waiting[0]), Busy("b", None)
-    assert executors._next_job(waiting, at_b, [at_a, at_b]).key == "b0"
-    assert executors._next_job(waiting, Busy(None, None), [at_a, at_b]).key == "b0"
-    assert executors._next_job(waiting[:2], at_b, [at_a, at_b]).key == "a0"
+    assert worker_pools.next_job(waiting, at_b, [at_a, at_b]).key == "b0"
+    assert worker_pools.next_job(waiting, Busy(None, None), [at_a, at_b]).key == "b0"
+    assert worker_pools.next_job(waiting[:2], at_b, [at_a, at_b]).key == "a0"
     ungrouped = [Job(str(i), curve) for i in range(2)]
-    assert executors._next_job(ungrouped, Busy("", None), [Busy("", ungrouped[0])]).key == "0"
+    assert worker_pools.next_job(ungrouped, Busy("", None), [Busy("", ungrouped[0])]).key == "0"
 
 
 # Whole processes that are stopped in the middle.
@@ -372,6 +451,13 @@ if __name__ == "__main__":
 def slow_square(columns, log):
     with open(log, "a") as file:
         file.write(f"{columns['k']}\n")
+    time.sleep(0.1 if columns["k"] < 8 else 60)
+    return {"square": columns["k"] ** 2, "text": "row\n" * 2000}
+
+
+def slow_square_with_process(columns, log):
+    with open(log, "a") as file:
+        file.write(f"{columns['k']} {os.getpid()}\n")
     time.sleep(0.1 if columns["k"] < 8 else 60)
     return {"square": columns["k"] ** 2, "text": "row\n" * 2000}
 

@@ -134,6 +134,10 @@ class Solution:
         self._players = players
         self._state = state
 
+    def __repr__(self) -> str:
+        of = "" if self.tree is None else f" of {self.tree.name}"
+        return f"<Solution{of}: {self.iterations} iterations>"
+
     @functools.cached_property
     def players(self) -> PlayerSolutions:
         """Where each player stands."""

@@ -1,7 +1,7 @@
 """Engines of sampled chess positions: the compiled alpha-beta, and programs behind UCI.
 
-Worlds are packed positions of dark chess, or states of Kriegspiel, whose legal moves are
-those of ordinary chess. Importing this module imports numba.
+Worlds are packed positions of dark chess or Kriegspiel, or states of Kriegspiel, whose legal
+moves are those of ordinary chess. Importing this module imports numba.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from klss_spiel.games.chess.evaluators.uci import UciProgram, check_board, score
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.alphabeta import AlphaBeta
 from klss_spiel.games.chess.packed.counted_positions import boards_of, with_counts
+from klss_spiel.games.chess.packed.kriegspiel_search_game import Kriegspiel
 from klss_spiel.games.chess.packed.search_game import DarkChess
 from klss_spiel.games.chess.rules import Position
 from klss_spiel.matches.world_engines import WorldEngine, score_table
 from klss_spiel.search_game import Positions
 
 
-def packed_alphabeta(game: DarkChess, depth: int, nodes: int) -> WorldEngine:
-    """Scores of all moves of packed positions of dark chess."""
-    engine = AlphaBeta(game.board, game.setup.variant)
+def packed_alphabeta(game: DarkChess | Kriegspiel, depth: int, nodes: int) -> WorldEngine:
+    """Scores of all moves or tries at packed positions."""
+    if isinstance(game, DarkChess):
+        engine = AlphaBeta(game.board, game.setup.variant)
+    else:
+        engine = AlphaBeta(game.board, legal=True)
 
     def score(worlds: Positions, player: int, told: str, legal: Sequence[int]) -> FloatArray:
         del told
@@ -47,14 +51,18 @@ def kriegspiel_alphabeta(game: Any, depth: int, nodes: int) -> WorldEngine:
     return score
 
 
-def packed_uci(game: DarkChess, program: UciProgram) -> WorldEngine:
-    """Scores of all moves of packed positions of dark chess by a program."""
+def packed_uci(game: DarkChess | Kriegspiel, program: UciProgram) -> WorldEngine:
+    """Scores of all moves or tries at packed positions by a program."""
     check_board(game.setup.start)
 
     def score(worlds: Positions, player: int, told: str, legal: Sequence[int]) -> FloatArray:
         del told
         positions = packed.unpack(game.board, boards_of(worlds), player)
-        return _named_scores([scores_in_fog(program, p) for p in positions], positions, legal)
+        if isinstance(game, DarkChess):
+            found = [scores_in_fog(program, position) for position in positions]
+        else:
+            found = [program.scores(position)[0] for position in positions]
+        return _named_scores(found, positions, legal)
 
     return score
 

@@ -73,6 +73,24 @@ class Match:
             check_supported(load_game(game))
 
 
+def check_players(match: Match) -> None:
+    """Lets everybody sit down once, so that a wrong argument ends a match before it begins.
+
+    Raises:
+      ValueError: somebody cannot play this game, or not with these arguments.
+    """
+    game = turn_based(load_game(match.game))
+    for player in dict.fromkeys(match.players):
+        for number in (0, 1):
+            try:
+                seated = make_player(player, Seat(game, number, 0, match.seconds))
+            except Exception as error:
+                raise ValueError(
+                    f"expected a player of {match.game}, got {player}: {error}"
+                ) from error
+            getattr(seated, "close", _nothing_to_close)()
+
+
 def jobs_of(match: Match) -> list[Job]:
     """One job per game, pairs of all pairings in turn."""
     jobs = []
@@ -254,6 +272,7 @@ def play_match(
     resume: bool = True,
     strict: bool = False,
     shard: tuple[int, int] | None = None,
+    progress: str | None = None,
 ) -> Results:
     """Plays a match, or what is missing of it.
 
@@ -268,9 +287,14 @@ def play_match(
       resume: go on with the games that are missing in `output`; else begin anew.
       strict: raise an error if a game cannot be played.
       shard: number and count: only this share of the games, for one of many machines.
+      progress: what lines of progress call the games; None for no such lines.
+
+    Raises:
+      ValueError: a player cannot sit down; see `check_players`.
     """
     if sprt is not None and len(match.players) != 2:
         raise ValueError(f"expected 2 players for a sequential test, got {len(match.players)}")
+    check_players(match)
     results = Results(match)
     tested = 0
     jobs = jobs_of(match)
@@ -279,9 +303,7 @@ def play_match(
         stamp = shard_stamp(*shard, len(jobs))
         jobs = shard_of(jobs, *shard)
     with contextlib.closing(
-        finish_jobs(
-            jobs, executor, output, None, resume=resume, strict=strict, setup=setup, stamp=stamp
-        )
+        finish_jobs(jobs, executor, output, progress, resume, strict, setup=setup, stamp=stamp)
     ) as games:
         for game in games:
             if game.error is not None:

@@ -6,6 +6,7 @@ are no moves; so a tag `UCI` holds every action as it was made, and tries stand 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -119,6 +120,45 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
         words.append(f"{{{_comment(row['reason'])}}}")
     head = "".join(f'[{key} "{_tag(value)}"]\n' for key, value in tags.items())
     return f"{head}\n{_wrap([*words, result])}\n"
+
+
+def rows_from_pgn(text: str) -> list[dict[str, Any]]:
+    """The games of a PGN file: `game`, `actions` and the `tags` of each.
+
+    The moves are those of the tag `UCI`, which `pgn_of` writes.
+
+    Raises:
+      ValueError: a game of another variant, without that tag, or with a move that is not
+        possible.
+    """
+    names = {variant: name for name, variant in _VARIANTS.items()}
+    rows = []
+    for block in re.findall(r"(?:^\[.*\]\s*\n)+", text, flags=re.MULTILINE):
+        tags = {
+            key: re.sub(r"\\(.)", r"\1", value)
+            for key, value in re.findall(r'^\[(\w+) "(.*)"\]', block, flags=re.MULTILINE)
+        }
+        name = names.get(tags.get("Variant", ""))
+        if name is None:
+            expected = ", ".join(names)
+            raise ValueError(f"expected a Variant among {expected}, got {tags.get('Variant')!r}")
+        if "UCI" not in tags:
+            raise ValueError("expected a tag UCI with the moves, as `pgn_of` writes it, got none")
+        game = f"{name}(fen={tags['FEN']})" if "FEN" in tags else name
+        rows.append({"game": game, "actions": _actions(game, tags["UCI"].split()), "tags": tags})
+    return rows
+
+
+def _actions(game: str, moves: list[str]) -> list[int]:
+    state = load_game(game).new_initial_state()
+    actions = []
+    for number, move in enumerate(moves):
+        legal = {state.action_to_string(action): action for action in state.legal_actions()}
+        if move not in legal:
+            raise ValueError(f"expected a possible move, got {move} as number {number + 1}")
+        actions.append(legal[move])
+        state.apply_action(legal[move])
+    return actions
 
 
 def _result(payoff: float) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.budget import Budget
+from klss_spiel.budget import seconds_by_clock as seconds_by_clock
 from klss_spiel.matches.referee import Player
 from klss_spiel.openspiel import load_game, tree_from_game, turn_based
 from klss_spiel.specification import Registry, Specification, parse
@@ -26,9 +27,6 @@ from klss_spiel.specification import Registry, Specification, parse
 # Names of players that are told the truth; the mark goes wherever results are shown.
 SEEING = ("trusted", "cheating")
 _DEFAULT_SECONDS = 1.0
-# Of the time that is left, the part to use for one move, and the part of the increment.
-_SHARE_OF_CLOCK = 1.0 / 30.0
-_SHARE_OF_INCREMENT = 0.8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,12 +96,13 @@ def _load_all() -> None:
     """Registers the players of this package, whose modules import much."""
     from klss_spiel.matches import (
         chess_players,
+        mahjong_seats,
         process_player,
         sampling_players,
         search_players,
     )
 
-    del chess_players, process_player, sampling_players, search_players
+    del chess_players, mahjong_seats, process_player, sampling_players, search_players
 
 
 class RandomPlayer:
@@ -146,12 +145,6 @@ def seat_budget(
     return Budget(seconds=seconds, nodes=nodes, iterations=iterations)
 
 
-def seconds_by_clock(remaining: float, increment: float) -> float:
-    """How long to think about one move of a game with a clock."""
-    share = _SHARE_OF_CLOCK * remaining + _SHARE_OF_INCREMENT * increment
-    return max(0.0, min(share, 0.5 * remaining))
-
-
 @functools.lru_cache(maxsize=4)
 def blueprint_of(game_string: str, source: str) -> Any:
     """A policy on a game's tree: `cfr:100` (iterations of CFR+), `uniform`, or an .npz file."""
@@ -175,10 +168,15 @@ def _make_random(seat: Seat) -> Player:
     return RandomPlayer(seat.seed)
 
 
-def _make_policy(seat: Seat, source: str) -> Player:
+@functools.lru_cache(maxsize=4)
+def _table_of(game_string: str, source: str) -> dict[str, list[tuple[int, float]]]:
     from klss_spiel.openspiel import policy_table
 
-    return PolicyPlayer(policy_table(blueprint_of(str(seat.game), source)), seat.seed)
+    return policy_table(blueprint_of(game_string, source))
+
+
+def _make_policy(seat: Seat, source: str) -> Player:
+    return PolicyPlayer(_table_of(str(seat.game), source), seat.seed)
 
 
 def _make_cfr(seat: Seat, iterations: int = 1000) -> Player:

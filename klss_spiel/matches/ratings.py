@@ -95,6 +95,11 @@ class Tally:
         """Scores of the independent units: pairs, and games without a partner."""
         return np.array([*self.pair_scores, *self.single_scores])
 
+    @property
+    def unit_games(self) -> FloatArray:
+        """How many games each of the units is: 2 or 1."""
+        return np.repeat([2.0, 1.0], [len(self.pair_scores), len(self.single_scores)])
+
 
 def tally(
     scores: Mapping[int, Sequence[float | None]], rewards: Mapping[int, Sequence[float | None]]
@@ -119,36 +124,42 @@ def tally(
     )
 
 
-def mean_interval(units: Sequence[float] | FloatArray, seed: int = 0) -> Interval:
+def mean_interval(
+    units: Sequence[float] | FloatArray, seed: int = 0, weights: FloatArray | None = None
+) -> Interval:
     """Mean of independent units with a bootstrap interval; endless if there are too few."""
     values = np.asarray(units, dtype=np.float64)
+    weights = np.ones(len(values)) if weights is None else weights
     if not len(values):
         return Interval(math.nan, -math.inf, math.inf)
     if len(values) == 1 or (len(values) < _FEW and not np.ptp(values)):
         return Interval(float(values[0]), -math.inf, math.inf)  # nothing known of the spread
-    means = _bootstrap_means(values, np.random.default_rng(seed))
+    means = _bootstrap_means(values, weights, np.random.default_rng(seed))
     tail = 50.0 * (1.0 - CONFIDENCE)
     low, high = np.percentile(means, [tail, 100.0 - tail])
     # The bootstrap takes the sample's spread for the whole's, which is n / (n - 1) wider.
     widening = math.sqrt(len(values) / (len(values) - 1))
-    mean = float(values.mean())
+    mean = float(np.average(values, weights=weights))
     return Interval(mean, mean - widening * (mean - low), mean + widening * (high - mean))
 
 
-def _bootstrap_means(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _bootstrap_means(
+    values: FloatArray, weights: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """[BOOTSTRAP_SAMPLES] means of values drawn with replacement, little memory at a time."""
     at_once = max(1, _DRAWS_AT_ONCE // len(values))
     means = np.empty(BOOTSTRAP_SAMPLES)
     for start in range(0, BOOTSTRAP_SAMPLES, at_once):
         rows = min(at_once, BOOTSTRAP_SAMPLES - start)
         drawn = rng.integers(len(values), size=(rows, len(values)))
-        means[start : start + rows] = values[drawn].mean(axis=1)
+        total = weights[drawn].sum(axis=1)
+        means[start : start + rows] = (weights * values)[drawn].sum(axis=1) / total
     return means
 
 
 def elo_interval(result: Tally, seed: int = 0) -> Interval:
     """Elo difference with its interval; bounds may be infinite."""
-    scores = mean_interval(result.units, seed)
+    scores = mean_interval(result.units, seed, result.unit_games)
     if result.games and not np.ptp(result.units):
         # All pairs ended alike: the rule of three bounds what was not seen.
         missing = min(1.0, 3.0 / len(result.units))

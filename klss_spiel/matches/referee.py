@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from klss_spiel.budget import Clock
 from klss_spiel.matches import records
 from klss_spiel.matches.records import GameRecord
 from klss_spiel.tree import CHANCE
@@ -32,25 +33,8 @@ class Player(Protocol):
         """The action to play at a (veiled) state."""
 
 
-@dataclasses.dataclass(frozen=True)
-class TimeControl:
-    """A clock for each player: `base` seconds, and `increment` more after every own move."""
-
-    base: float
-    increment: float = 0.0
-
-    @classmethod
-    def parse(cls, text: str) -> TimeControl:
-        """Reads minutes+seconds such as "3+2", or seconds such as "9s+0.1"."""
-        base, _, increment = text.partition("+")
-        try:
-            seconds = float(base[:-1]) if base.endswith("s") else 60.0 * float(base)
-            control = cls(seconds, float(increment or 0.0))
-        except ValueError:
-            raise ValueError(f"expected a clock such as 3+2 or 9s+0.1, got {text!r}") from None
-        if not (math.isfinite(control.base) and control.base > 0.0 and control.increment >= 0.0):
-            raise ValueError(f"expected a clock that runs, got {text!r}")
-        return control
+# A clock for each player, under the name that chess has for it.
+TimeControl = Clock
 
 
 class _Forfeit(Exception):

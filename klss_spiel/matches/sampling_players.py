@@ -160,11 +160,7 @@ def _through_states(seat: Seat, limit: int | None) -> OpenSpielSearchGame:
 
 
 def _searchable(seat: Seat, limit: int | None) -> SearchGame:
-    game = search_game(seat.game)
-    if isinstance(game, OpenSpielSearchGame):
-        # Packed positions are many at little cost; histories are not.
-        return _through_states(seat, limit)
-    return game
+    return search_game(seat.game, belief_limit=limit)
 
 
 def _make_pimc(

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.algorithms.search.bot import SearchBot
-from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame, search_game
+from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.settings import parse_settings
 from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.bot import SubgameBot
-from klss_spiel.budget import Budget
+from klss_spiel.budget import Budget, Clock
 from klss_spiel.matches.players import (
     Seat,
     blueprint_of,
     register_player,
     seat_budget,
-    seconds_by_clock,
 )
 from klss_spiel.matches.referee import Player
-from klss_spiel.search_game import SearchGame
 from klss_spiel.specification import Specification, Value
+
+_LEAST_SECONDS = 1e-3
 
 
 class ClockedSearch:
@@ -47,8 +47,9 @@ class ClockedSearch:
         """The action to play."""
         clock = getattr(state, "clock", None)
         if clock is not None and not self._budget_is_given:
-            seconds = seconds_by_clock(clock.remaining, clock.increment)
-            self.bot.search_player.budget = Budget(seconds=seconds)
+            # The referee's clock is the one that counts.
+            remaining = max(clock.remaining, _LEAST_SECONDS)
+            self.bot.search_player.budget = Clock(remaining, clock.increment)
         self.candidates, action = self.bot.step_with_policy(state)
         return int(action)
 
@@ -61,26 +62,22 @@ def _make_search(
     iterations: int | None = None,
     evaluator: Value | Specification | None = None,
     limit: int | None = None,
+    ponder: bool = False,
     **settings: Any,
 ) -> Player:
     given = any(limit is not None for limit in (nodes, seconds, iterations, seat.seconds))
     leaves = None if evaluator is None else _evaluator(seat, evaluator)
     bot = SearchBot(
-        _searchable(seat, leaves, limit),
+        search_game(seat.game, leaves, limit),
         seat.player,
         seat_budget(seat, nodes, seconds, iterations),
         parse_settings(preset, **settings),
         seed=seat.seed,
+        ponder=ponder,
     )
+    if nodes is None and iterations is None:
+        bot.warm_up(seat.game)  # before anybody's clock runs
     return ClockedSearch(bot, given)
-
-
-def _searchable(seat: Seat, evaluator: Any, limit: int | None) -> SearchGame:
-    """The game, with beliefs of at most `limit` histories where it is searched by states."""
-    game = search_game(seat.game, evaluator)
-    if isinstance(game, OpenSpielSearchGame):
-        return search_game(seat.game, evaluator, limit)
-    return game  # packed positions are many at little cost
 
 
 def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:

@@ -84,11 +84,14 @@ def _alphabeta(game: SearchGame, depth: int, nodes: int = 200_000) -> WorldEngin
 
             return kriegspiel_alphabeta(game.game, depth, nodes)
         return _minimax_of_states(game, depth)
+    from klss_spiel.games.chess.packed.kriegspiel_search_game import Kriegspiel
     from klss_spiel.games.chess.packed.search_game import DarkChess
     from klss_spiel.matches.chess_engines import packed_alphabeta
 
-    if not isinstance(game, DarkChess):
-        raise ValueError(f"expected dark chess or a game searched through states, got {game.name}")
+    if not isinstance(game, DarkChess | Kriegspiel):
+        raise ValueError(
+            f"expected packed chess or a game searched through states, got {game.name}"
+        )
     return packed_alphabeta(game, depth, nodes)
 
 
@@ -101,11 +104,12 @@ def _uci(
 ) -> WorldEngine:
     """A program of ordinary chess; to the depth unless nodes or seconds are given."""
     from klss_spiel.games.chess.evaluators.uci import UciProgram
+    from klss_spiel.games.chess.packed.kriegspiel_search_game import Kriegspiel
     from klss_spiel.games.chess.packed.search_game import DarkChess
     from klss_spiel.matches.chess_engines import kriegspiel_uci, packed_uci
 
     limit = depth if nodes is None and seconds is None else None
-    if isinstance(game, DarkChess):
+    if isinstance(game, DarkChess | Kriegspiel):
         return packed_uci(game, UciProgram(command, limit, nodes, seconds, all_moves=True))
     if not isinstance(game, OpenSpielSearchGame) or not _is_kriegspiel(game):
         raise ValueError(f"expected dark chess or Kriegspiel for uci, got {game.name}")

@@ -154,6 +154,7 @@ def bars(
     columns: Sequence[str],
     title: str = "",
     log: bool = False,
+    half_widths: Mapping[str, str] | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Bars beside each other for some columns of a table, a group for each row.
@@ -164,6 +165,7 @@ def bars(
       columns: what to draw, one colour for each.
       title: below the axis: what the numbers are.
       log: logarithmic axis.
+      half_widths: for columns with an interval, the column of half its width.
       path: file to write, or None.
     """
     if not rows:
@@ -183,7 +185,10 @@ def bars(
                 if row.get(column) is not None
             ]
             lengths = [float(row[column]) for row in rows if row.get(column) is not None]
-            panel.barh(places, lengths, thick, color=shade, label=column.replace("_", " "))
+            half = (half_widths or {}).get(column)
+            errors = half and [float(r[half]) for r in rows if r.get(column) is not None]
+            label = column.replace("_", " ")
+            panel.barh(places, lengths, thick, xerr=errors, color=shade, label=label, capsize=2)
         panel.set_yticks(range(len(rows)), words)
         panel.invert_yaxis()
         panel.grid(axis="y", visible=False)

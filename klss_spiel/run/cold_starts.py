@@ -61,7 +61,7 @@ def measure(game: str, iterations: int) -> Iterator[ColdStart]:
     """
     if pyspiel.load_game(game).get_type().dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
         raise ValueError(f"expected a game with turns, got {game}")
-    yield _run("openspiel_cpp", _OPENSPIEL, (game, str(iterations)), {})
+    yield run_script("openspiel_cpp", _OPENSPIEL, (game, str(iterations)), {})
     for engine, name in (("auto", "klss_spiel"), ("jax", "klss_spiel jax")):
         with tempfile.TemporaryDirectory() as folder:
             environment = {
@@ -71,12 +71,13 @@ def measure(game: str, iterations: int) -> Iterator[ColdStart]:
             }
             for process in ("first process", "second process"):
                 arguments = (game, str(iterations), engine)
-                yield _run(f"{name}, {process}", _OURS, arguments, environment)
+                yield run_script(f"{name}, {process}", _OURS, arguments, environment)
 
 
-def _run(
+def run_script(
     contender: str, script: str, arguments: tuple[str, ...], environment: Mapping[str, str]
 ) -> ColdStart:
+    """Runs a script in a process of its own, with changes to the environment."""
     inherited = {
         name: value
         for name, value in os.environ.items()

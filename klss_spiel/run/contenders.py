@@ -1,4 +1,4 @@
-"""Solvers that binaries run side by side: ours, OpenSpiel's and other packages'.
+"""Solvers that binaries run side by side: ours and OpenSpiel's.
 
 A contender is started on a game and then advanced by iterations; its average
 strategy is read as a policy on our tree, so that one best response judges all.
@@ -6,10 +6,7 @@ strategy is read as a policy on our tree, so that one best response judges all.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import importlib
-import io
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -21,10 +18,6 @@ from klss_spiel.openspiel import policy_from_openspiel
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
-
-
-class Skipped(Exception):
-    """A contender that cannot run here, with the reason; never a failure of a binary."""
 
 
 class Run(Protocol):
@@ -132,52 +125,12 @@ def _start_openspiel_python(game: Any, tree: GameTree) -> Run:
     return _OpenSpiel(tree, game, solver.evaluate_and_update_policy, solver.average_policy)
 
 
-def _start_openspiel_jax(game: Any, tree: GameTree) -> Run:
-    try:
-        jax_cfr = importlib.import_module("open_spiel.python.jax.cfr.jax_cfr")
-    except ImportError as error:
-        raise Skipped(f"needs the extra 'peers' ({error})") from error
-    try:
-        solver = jax_cfr.JaxCFR(game)
-    except Exception as error:  # it refuses or breaks on some games
-        raise Skipped(f"does not run on this game ({type(error).__name__})") from error
-    return _OpenSpiel(tree, game, solver.step, solver.average_policy)
-
-
-class _LiteEFG:
-    """CFR+ of the LiteEFG package, whose environment computes averages itself."""
-
-    def __init__(self, game: Any, tree: GameTree) -> None:
-        try:
-            package = importlib.import_module("LiteEFG")
-            baseline = importlib.import_module("LiteEFG.baselines.CFRplus")
-        except ImportError as error:
-            raise Skipped(f"needs the extra 'peers' ({error})") from error
-        self._tree = tree
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints banners
-            self._graph = baseline.graph()
-            self._environment = package.OpenSpielEnv(
-                game, traverse_type="Enumerate", regenerate=True
-            )
-            self._environment.set_graph(self._graph)
-
-    def advance(self, iterations: int) -> None:
-        for _ in range(iterations):
-            self._graph.update_graph(self._environment)
-            self._environment.update_strategy(self._graph.current_strategy())
-
-    def policy(self) -> BehaviorPolicy:
-        raise Skipped("its average strategy is not read here")
-
-
 KLSS_SPIEL = ours("klss_spiel")
 KLSS_SPIEL_FLOAT32 = ours("klss_spiel float32", dtype=np.float32)
 KLSS_SPIEL_JAX = ours("klss_spiel jax", engine="jax")
 KLSS_SPIEL_JAX_FLOAT32 = ours("klss_spiel jax float32", engine="jax", dtype=np.float32)
 OPENSPIEL_CPP = openspiel_cpp("openspiel_cpp", "CFRPlusSolver")
 OPENSPIEL_PYTHON = Contender("openspiel_python", _start_openspiel_python)
-OPENSPIEL_JAX = Contender("openspiel_jax", _start_openspiel_jax)
-LITE_EFG = Contender("LiteEFG", _LiteEFG)
 
 # What `compare_cfr` runs: ours by minimiser, OpenSpiel's by algorithm.
 COMPARED = (

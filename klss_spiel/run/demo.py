@@ -10,12 +10,14 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel import linear_program
+from klss_spiel import plot as figures
 from klss_spiel.best_response import exploitability
 from klss_spiel.jobs import Job, compute_rows, key_of
 from klss_spiel.openspiel import load_game, tree_from_game, turn_based
@@ -84,10 +86,16 @@ def compute_row(name: str, iterations: int) -> dict[str, Any]:
     return row
 
 
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draws the seconds of both solvers."""
+    figures.bars(rows, "game", ("ours seconds", "OpenSpiel seconds"), "seconds", True, path=path)
+
+
 def define_flags() -> None:
     """Defines the flags of this binary."""
     output.define_flags()
     job_flags.define_flags(timed=True)
+    job_flags.define_plot_flag("the seconds of both solvers")
     flags.DEFINE_integer("iterations", 500, "CFR+ iterations of both solvers.", lower_bound=1)
     flags.DEFINE_string("directory", "results", "Where demo.csv and demo.json are written.")
 
@@ -98,11 +106,14 @@ def main() -> None:
     values = flags.FLAGS
     directory = pathlib.Path(values.directory)
     job_flags.check_writable(directory / "demo.csv")
+    job_flags.check_plot(values.plot)
     jobs = make_jobs(Config(iterations=values.iterations))
     with job_flags.computed_rows(jobs, setup=output.use_double_precision) as rows:
         write_rows(directory / "demo.csv", rows)
         write_atomically(directory / "demo.json", output.to_json(rows))
         output.emit(rows, values.json, output.format_table(rows, formats={"times faster": ".1f"}))
+        if values.plot:
+            plot(rows, values.plot)
 
 
 if __name__ == "__main__":

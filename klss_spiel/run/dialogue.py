@@ -133,6 +133,9 @@ class Table:
         self.actions.append(action)
         self.movers.append(mover)
         self.state.apply_action(action)
+        if self._control is not None and mover != CHANCE and self.state.current_player() != mover:
+            # For moves, not for tries that an umpire refuses.
+            self._remaining[mover] += self._control.increment
 
     def _stop_clock(self, mover: int, used: float) -> None:
         if self._control is None:
@@ -140,7 +143,6 @@ class Table:
         self._remaining[mover] -= used
         if self._remaining[mover] < 0.0:
             raise _Leave(records.BY_TIME, mover)
-        self._remaining[mover] += self._control.increment
 
     # Bots.
 

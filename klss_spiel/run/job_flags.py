@@ -39,7 +39,8 @@ def define_flags(timed: bool = False) -> None:
     flags.DEFINE_string(
         "executor",
         IN_PROCESS,
-        "Where rows are computed: in_process, or processes:N on this machine."
+        "Where rows are computed: in_process, processes:N on this machine, or on a running Ray "
+        "cluster: ray:auto for this machine's, ray:HOST:PORT for another (extra 'cluster')."
         + (" Measure times in_process: processes disturb each other." if timed else ""),
     )
     flags.DEFINE_string(

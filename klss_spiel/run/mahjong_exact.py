@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from absl import flags
 
+from klss_spiel import plot as figures
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.run import job_flags, output
 
@@ -105,10 +106,17 @@ def run(config: Config, **how: Any) -> list[dict[str, Any]]:
     return compute_rows(make_jobs(config), setup=output.use_double_precision, **how)
 
 
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draws exploitability after each set of opponents."""
+    title = "exploitability of both players together"
+    figures.bars(rows, "opponents", ("exploitability",), title, path=path)
+
+
 def define_flags() -> None:
     """Defines the flags of this binary."""
     flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
     job_flags.define_flags()
+    job_flags.define_plot_flag("exploitability by opponents")
     flags.DEFINE_string("game", SMALL, "OpenSpiel's string of a small variant.")
     flags.DEFINE_integer("iterations", 20, "Of CFR+ for the blueprint.")
 
@@ -118,11 +126,14 @@ def main() -> None:
     """Reads the flags, computes, prints."""
     values = flags.FLAGS
     config = Config(values.game, values.iterations)
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(
         make_jobs(config), setup=output.use_double_precision, progress="tables"
     ) as rows:
         shown = ("opponents", "nodes", "subgames", "exploitability", "change", "seconds")
         output.emit(rows, values.json, output.format_table(rows, shown))
+        if values.plot:
+            plot(rows, values.plot)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from absl import flags
 
+from klss_spiel import plot as figures
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
 from klss_spiel.run import job_flags, output
 
@@ -109,7 +110,7 @@ def play_block(columns: Mapping[str, Any]) -> dict[str, Any]:
     from klss_spiel.algorithms.olss_search.search import Settings
     from klss_spiel.games.mahjong.compiled.environment import random_decks
     from klss_spiel.games.mahjong.compiled.trainable import duplicate_match
-    from klss_spiel.run import mahjong_players
+    from klss_spiel.matches import mahjong_players
 
     game = openspiel.load_game(GAME).trainable_game()
     files = {"ACH": columns["ach"], "PPO": columns["ppo"]}
@@ -187,12 +188,20 @@ def run(config: Config, **how: Any) -> list[dict[str, Any]]:
     return summarise(compute_rows(make_jobs(config), **how))
 
 
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draws fans per game with 95% intervals, beside the paper's."""
+    halves = {"fan": "half_width", "paper_fan": "paper_half_width"}
+    title = "fans per game; bars are 95% intervals"
+    figures.bars(rows, ("opponent", "setting"), tuple(halves), title, half_widths=halves, path=path)
+
+
 def define_flags() -> None:
     """Defines the flags of this binary."""
-    from klss_spiel.run import mahjong_players
+    from klss_spiel.matches import mahjong_players
 
     flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
     job_flags.define_flags()
+    job_flags.define_plot_flag("fans per game")
     flags.DEFINE_enum("preset", "olss_table3", list(PRESETS), "Which table.")
     flags.DEFINE_multi_enum("opponent", [], OPPONENTS, "Only rows against these.")
     flags.DEFINE_multi_enum("setting", [], SETTINGS, "Only rows of these opponent sets.")
@@ -225,10 +234,13 @@ def main() -> None:
         ppo=values.ppo,
         model=values.model,
     )
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(config), progress="blocks of decks") as rows:
         table = summarise(rows)
         formats = {"fan": "+.3f", "half_width": ".3f", "seconds_per_search": ".3f"}
         output.emit(table, values.json, output.format_table(table, formats=formats))
+        if values.plot:
+            plot(table, values.plot)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ def run(config: Config, watch: Any = None) -> Results:
         resume=config.resume,
         strict=config.strict,
         shard=config.shard,
+        progress="games",
     )
 
 
@@ -129,7 +130,7 @@ class ProgressLine:
             tally = results.tally(first, second)
             if tally.games:
                 points = tally.wins + 0.5 * tally.draws
-                interval = ratings.mean_interval(tally.units)
+                interval = ratings.mean_interval(tally.units, weights=tally.unit_games)
                 parts.append(
                     f"{_label(results.match.players[first])} v "
                     f"{_label(results.match.players[second])}: "

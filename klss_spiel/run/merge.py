@@ -123,6 +123,7 @@ def define_flags() -> None:
     flags.DEFINE_string("output", None, "File (.csv or .jsonl) of all rows; it is replaced.")
 
 
+@output.callable_with_flags(define_flags, takes_arguments=True)
 def main(paths: Sequence[str]) -> None:
     """Joins, writes, says what is missing."""
     values = flags.FLAGS

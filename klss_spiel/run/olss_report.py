@@ -234,7 +234,7 @@ def write_curve(rows: Rows, path: str | None) -> list[str]:
     write_rows(file, averages)
     lines = [f"wrote {file}"]
     if check_can_draw():
-        _draw(rows, file.with_suffix(".png"))
+        draw(rows, file.with_suffix(".png"))
         lines.append(f"wrote {file.with_suffix('.png')}")
     for row in iterations_needed(rows):
         steps = f"{row['iterations']} iterations" if row["iterations"] else "not reached"
@@ -252,7 +252,14 @@ def _label(row: Mapping[str, Any]) -> str:
     return text
 
 
-def _draw(rows: Rows, file: pathlib.Path) -> None:
+def draw(rows: Rows, file: str | pathlib.Path) -> None:
+    """Draws curves of rows with several numbers of iterations, else bars beside the paper's."""
+    if len({row["iterations"] for row in rows}) == 1:
+        named = [{**row, "line": _label(row)} for row in means(rows)]
+        shown = ("blueprint", "after", "paper_after")
+        title = "exploitability of both players together"
+        figures.bars(named, ("game", "line"), shown, title, path=file)
+        return
     named = [{**row, "line": _label(row)} for row in rows]
     blueprints = {str(row["game"]): float(row["blueprint"]) for row in means(rows)}
     figures.exploitability_curves(

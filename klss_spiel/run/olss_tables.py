@@ -397,6 +397,7 @@ def define_flags() -> None:
     )
     output.define_flags()
     job_flags.define_flags()
+    job_flags.define_plot_flag("exploitability before and after, or its curve")
 
 
 @output.callable_with_flags(define_flags)
@@ -430,10 +431,13 @@ def main() -> None:
         job_flags.check_writable(curve)
         if olss_report.check_can_draw():
             job_flags.check_writable(curve.with_suffix(".png"))
+    job_flags.check_plot(values.plot)
     with job_flags.computed_rows(make_jobs(config), setup=output.use_double_precision) as rows:
         if values.curve:
             footer += olss_report.write_curve(rows, values.output)
         output.emit(rows, values.json, olss_report.table(rows, footer))
+        if values.plot:
+            olss_report.draw(rows, values.plot)
 
 
 def _games_that_fit(

@@ -69,7 +69,9 @@ def run_binary(
             if arguments and not takes_arguments:
                 raise ValueError(f"expected flags only, got the arguments {arguments}")
             compilation_cache.enable()
-            main(arguments) if takes_arguments else main()
+            # A binary with arguments can be called with flags, too, which are read already.
+            plain = getattr(main, "__wrapped__", main)
+            plain(arguments) if takes_arguments else plain()
         except (ValueError, JobError) as error:
             if logging.level_debug():
                 traceback.print_exc()
@@ -87,8 +89,8 @@ def run_binary(
 
 
 def callable_with_flags(
-    define: Callable[[], None],
-) -> Callable[[Callable[[], None]], Callable[..., None]]:
+    define: Callable[[], None], takes_arguments: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Lets a binary's `main` be called with a list of flags, in a notebook for instance.
 
         from klss_spiel.run import play
@@ -99,9 +101,10 @@ def callable_with_flags(
 
     Args:
       define: defines the binary's flags.
+      takes_arguments: see `run_binary`.
     """
 
-    def decorate(main: Callable[[], None]) -> Callable[..., None]:
+    def decorate(main: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(main)
         def callable_main(argv: Sequence[str] | None = None) -> None:
             if argv is None:
@@ -113,10 +116,10 @@ def callable_with_flags(
             was_parsed = values.is_parsed()
             try:
                 left = values(["notebook", *argv])[1:]
-                if left:
+                if left and not takes_arguments:
                     raise ValueError(f"expected flags only, got the arguments {left}")
                 compilation_cache.enable()
-                main()
+                main(left) if takes_arguments else main()
             finally:
                 for name in set(values) - known:
                     delattr(values, name)

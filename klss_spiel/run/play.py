@@ -22,6 +22,7 @@ row, with --json as JSON in place of the dialogue.
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 from absl import flags
 
@@ -31,6 +32,9 @@ from klss_spiel.run import output
 from klss_spiel.run.dialogue import HUMAN as HUMAN
 from klss_spiel.run.dialogue import Config as Config
 from klss_spiel.run.dialogue import run as run
+
+# Games that are too large to list what is possible have a search of their own.
+_OWN_SEARCHES: Final = {"python_two_player_mahjong": "mahjong_search(simulations=400)"}
 
 
 def define_flags() -> None:
@@ -62,6 +66,8 @@ def config_from_flags() -> Config:
     def completed(bot: str) -> str:
         if bot != "search":
             return bot
+        if values.game.partition("(")[0] in _OWN_SEARCHES:
+            return _OWN_SEARCHES[values.game.partition("(")[0]]
         nodes = "" if values.budget_nodes is None else f",nodes={values.budget_nodes}"
         return f"search(preset={values.preset}{nodes})"
 

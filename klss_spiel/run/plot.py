@@ -72,6 +72,7 @@ def define_flags() -> None:
     flags.DEFINE_string("line", None, "Column that names curves.")
 
 
+@output.callable_with_flags(define_flags, takes_arguments=True)
 def main(files: Sequence[str]) -> None:
     """Reads the flags, draws, says where."""
     values = flags.FLAGS

@@ -18,12 +18,14 @@ import math
 import pathlib
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from absl import flags, logging
 
 from klss_spiel import openspiel, weights
-from klss_spiel.run import output
+from klss_spiel import plot as figures
+from klss_spiel.run import job_flags, output
 
 _LOSSES = ("ach", "ppo")
 _SECONDS_BETWEEN_LINES = 300.0
@@ -235,6 +237,17 @@ def _strength_row(
     }
 
 
+def plot(rows: Sequence[Mapping[str, Any]], path: str) -> None:
+    """Draws points per game with 95% intervals, or the cross-entropies of a model."""
+    if "points" in rows[0]:
+        title = "points per game; bars are 95% intervals"
+        halves = {"points": "half_width"}
+        figures.bars(rows, ("opponent", "plays"), ("points",), title, half_widths=halves, path=path)
+        return
+    shown = ("cross_entropy", "blind_cross_entropy")
+    figures.bars(rows, "game", shown, "nats per move", path=path)
+
+
 def define_flags() -> None:
     """Defines the flags of this binary."""
     flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
@@ -251,6 +264,7 @@ def define_flags() -> None:
     flags.DEFINE_float("probability_floor", None, "Least probability that ACH divides by.")
     flags.DEFINE_integer("pairs", 2000, "Deals of the final measurement, each played twice.")
     flags.DEFINE_integer("seed", 0, "Of everything.")
+    job_flags.define_plot_flag("points against simple opponents")
     flags.DEFINE_string("model_of", None, "Blueprint of whose moves a model is trained instead.")
 
 
@@ -263,7 +277,11 @@ def main() -> None:
     command = f"python -m klss_spiel.run.train_blueprint {arguments}"
     given: dict[str, Any] = {name: values[name].value for name in names}
     config = Config(**given, command=command)
-    output.emit(run(config), values.json)
+    job_flags.check_plot(values.plot)
+    rows = run(config)
+    output.emit(rows, values.json)
+    if values.plot:
+        plot(rows, values.plot)
 
 
 if __name__ == "__main__":

@@ -2,24 +2,30 @@
 
 The belief is the set of all positions that fit the player's own moves and observations,
 each counted once. It is exact up to a limit: past it dark chess goes on with a uniform
-sample, and Kriegspiel, whose sets are followed one position at a time, gives up. Both
-say so.
+sample, and Kriegspiel, whose sets are followed one position at a time, with the belief
+that a search has of the game if it keeps one of packed positions
+(`klss_spiel.search_game.Belief`), from one own turn to the next; else it gives up. All say
+so.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import U64Array
+from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.openspiel import load_game
+from klss_spiel.search_game import Belief
 from klss_spiel.web import catalogue
 from klss_spiel.web.replay import family_of
+
+if TYPE_CHECKING:
+    from klss_spiel.games.chess.packed.position_sets import PositionSet
 
 DARK_CHESS_LIMIT: Final = 200_000
 KRIEGSPIEL_LIMIT: Final = 1_500
@@ -58,6 +64,8 @@ class BeliefAt:
       step: actions made so far, both players' tries included.
       size: positions held possible; None where they were not followed any further.
       complete: whether these are all.
+      weighted: whether positions count by how likely they are, not all alike.
+      between: whether there is no size because it is followed at own turns only.
       heat: letter of a kind -> [squares] probability that an enemy piece of that kind
         stands there, the first rank first.
       reveals: for each own move what it would tell, the most first; none unless it is
@@ -67,6 +75,8 @@ class BeliefAt:
     step: int
     size: int | None
     complete: bool = True
+    weighted: bool = False
+    between: bool = False
     heat: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
     reveals: tuple[Reveal, ...] = ()
 
@@ -91,16 +101,19 @@ def beliefs_of(row: Mapping[str, Any], player: int) -> Iterator[BeliefAt]:
         raise ValueError(f"expected a chess game, got {row['game']}")
 
 
-def heat_of(codes: Codes, player: int) -> dict[str, tuple[float, ...]]:
+def heat_of(
+    codes: Codes, player: int, weights: FloatArray | None = None
+) -> dict[str, tuple[float, ...]]:
     """Where enemy pieces stand, as probabilities.
 
     Args:
       codes: [n, squares] piece codes of `rules`.
       player: whose enemies.
+      weights: [n] how likely the positions are, in any unit; None if all alike.
     """
     found = {}
     for kind, letter in zip(_KINDS, _LETTERS, strict=True):
-        share = (codes == rules.piece(kind, 1 - player)).mean(axis=0)
+        share = np.average(codes == rules.piece(kind, 1 - player), axis=0, weights=weights)
         found[letter] = tuple(round(float(q), 4) for q in share)
     return found
 
@@ -117,7 +130,6 @@ def _reveal(text: str, counts: npt.NDArray[np.int64], takes: float) -> Reveal:
 
 
 def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Iterator[BeliefAt]:
-    from klss_spiel.games.chess.packed import positions as packed
     from klss_spiel.games.chess.packed.information_states import InformationStates
     from klss_spiel.games.chess.packed.position_sets import PositionSet
     from klss_spiel.games.chess.packed.transition import Transition
@@ -130,23 +142,11 @@ def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Itera
     held = PositionSet.of(setup.start, player, transition)
     state = game.new_initial_state()
 
-    def codes() -> Codes:
-        found = packed.codes_of(transition.board, held.positions)
-        for colour in (rules.WHITE, rules.BLACK):
-            found[found == packed.CASTLING_ROOK[colour]] = rules.piece(rules.ROOK, colour)
-        found[found == packed.PASSING_PAWN] = rules.piece(rules.PAWN, 1 - held.side)
-        return found
+    def belief(step: int) -> BeliefAt:
+        mine = not state.is_terminal() and state.current_player() == player
+        return dark_chess_belief(held, step, with_reveals=mine)
 
-    def reveals() -> tuple[Reveal, ...]:
-        if state.is_terminal() or state.current_player() != player or not len(held):
-            return ()
-        rng = np.random.default_rng(0)
-        words = held.positions
-        if len(words) > _SAMPLED_POSITIONS:
-            words = words[rng.choice(len(words), _SAMPLED_POSITIONS, replace=False)]
-        return _dark_chess_reveals(transition, words, player)
-
-    yield BeliefAt(0, len(held), True, heat_of(codes(), player), reveals())
+    yield belief(0)
     for step, action in enumerate(actions, start=1):
         state.apply_action(action)
         if state.is_terminal():
@@ -161,7 +161,38 @@ def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Itera
         if not len(held):  # a sample that has died out
             yield BeliefAt(step, None, False)
             return
-        yield BeliefAt(step, len(held), held.complete, heat_of(codes(), player), reveals())
+        yield belief(step)
+
+
+def dark_chess_belief(held: PositionSet, step: int, with_reveals: bool) -> BeliefAt:
+    """What a set of positions says of the enemy's pieces and of own moves.
+
+    Args:
+      held: what its viewer holds possible; not empty.
+      step: actions made so far.
+      with_reveals: it is the viewer's turn: say what moves would tell.
+    """
+    codes = _plain_codes(held.board, held.positions, held.side)
+    reveals: tuple[Reveal, ...] = ()
+    if with_reveals:
+        words = held.positions
+        if len(words) > _SAMPLED_POSITIONS:
+            rng = np.random.default_rng(0)
+            words = words[rng.choice(len(words), _SAMPLED_POSITIONS, replace=False)]
+        reveals = _dark_chess_reveals(held.transition, words, held.viewer)
+    heat = heat_of(codes, held.viewer)
+    return BeliefAt(step, len(held), held.complete, heat=heat, reveals=reveals)
+
+
+def _plain_codes(board: Any, words: U64Array, side: int) -> Codes:
+    """[n, squares] piece codes of packed boards [n, 4] in which `side` is to move."""
+    from klss_spiel.games.chess.packed import positions as packed
+
+    found = packed.codes_of(board, words)
+    for colour in (rules.WHITE, rules.BLACK):
+        found[found == packed.CASTLING_ROOK[colour]] = rules.piece(rules.ROOK, colour)
+    found[found == packed.PASSING_PAWN] = rules.piece(rules.PAWN, 1 - side)
+    return found
 
 
 def _dark_chess_reveals(transition: Any, words: U64Array, player: int) -> tuple[Reveal, ...]:
@@ -195,13 +226,71 @@ def _kriegspiel_beliefs(game: Any, actions: Sequence[int], player: int) -> Itera
     positions = state.moment.possible_positions(player)
     yield _kriegspiel_belief(0, positions, state, player)
     for step, action in enumerate(actions, start=1):
-        too_many = len(positions) > KRIEGSPIEL_LIMIT
+        if len(positions) > KRIEGSPIEL_LIMIT:
+            yield from _searchers_beliefs(game, actions, player, step)
+            return
         state.apply_action(action)
-        if too_many or state.is_terminal():
-            yield BeliefAt(step, None, not too_many)
+        if state.is_terminal():
+            yield BeliefAt(step, None)
             return
         positions = state.moment.possible_positions(player)
         yield _kriegspiel_belief(step, positions, state, player)
+
+
+def _searchers_beliefs(
+    game: Any, actions: Sequence[int], player: int, first: int
+) -> Iterator[BeliefAt]:
+    """Beliefs from the step `first` on, as a search of the game keeps them at own turns."""
+    from klss_spiel.games.chess.packed import positions as packed
+    from klss_spiel.games.chess.packed.counted_positions import boards_of
+
+    searched = game.search_game() if hasattr(game, "search_game") else None
+    if searched is None:  # followed history by history, tries and all: no picture of a board
+        yield BeliefAt(first, None, False)
+        return
+    belief: Belief = searched.belief(player)
+    state = game.new_initial_state()
+    last: int | None = None
+    for step in range(len(actions) + 1):
+        if step:
+            last = actions[step - 1] if state.current_player() == player else last
+            state.apply_action(actions[step - 1])
+        if state.is_terminal():
+            yield BeliefAt(step, None)
+            return
+        if state.current_player() != player:
+            if step >= first:
+                yield BeliefAt(step, None, belief.complete, between=True)
+            continue
+        try:
+            belief.advance(last, state.information_state_string(player))
+        except ValueError:  # a sample that has died out
+            yield BeliefAt(max(step, first), None, False)
+            return
+        if step < first:
+            continue
+        weights: FloatArray | None = getattr(belief, "weights", None)
+        start = game.setup.start
+        board = packed.layout(start.width, start.height)
+        words = boards_of(belief.positions)
+        chosen = _chosen(len(words), weights)
+        yield BeliefAt(
+            step,
+            len(words),
+            belief.complete,
+            weights is not None,
+            heat=heat_of(_plain_codes(board, words, player), player, weights),
+            reveals=_kriegspiel_reveals(state, packed.unpack(board, words[chosen], player), player),
+        )
+
+
+def _chosen(count: int, weights: FloatArray | None) -> npt.NDArray[np.int64]:
+    """Numbers of some of the positions, the likely ones more often."""
+    if weights is None and count <= _SAMPLED_KRIEGSPIEL_POSITIONS:
+        return np.arange(count)
+    rng = np.random.default_rng(0)
+    share = None if weights is None else weights / weights.sum()
+    return rng.choice(count, _SAMPLED_KRIEGSPIEL_POSITIONS, replace=share is not None, p=share)
 
 
 def _kriegspiel_belief(step: int, positions: Any, state: Any, player: int) -> BeliefAt:
@@ -210,7 +299,7 @@ def _kriegspiel_belief(step: int, positions: Any, state: Any, player: int) -> Be
     reveals: tuple[Reveal, ...] = ()
     if not state.is_terminal() and state.current_player() == player:
         reveals = _kriegspiel_reveals(state, found, player)
-    return BeliefAt(step, len(found), True, heat_of(codes, player), reveals)
+    return BeliefAt(step, len(found), heat=heat_of(codes, player), reveals=reveals)
 
 
 def _kriegspiel_reveals(

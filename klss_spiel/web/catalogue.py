@@ -102,6 +102,7 @@ class BotOffer:
       specifications: for each of STRENGTHS in turn, or one for all.
       families: of games it is offered for.
       games: names of the only games it is offered for; all of the families if empty.
+      but_games: names of games it is not offered for.
     """
 
     name: str
@@ -109,6 +110,7 @@ class BotOffer:
     specifications: tuple[str, ...]
     families: tuple[str, ...] = (DARK, KRIEGSPIEL, TEXT)
     games: tuple[str, ...] = ()
+    but_games: tuple[str, ...] = ()
 
     def specification(self, strength: Strength) -> str:
         """The player's specification."""
@@ -118,7 +120,8 @@ class BotOffer:
 
     def plays(self, offer: GameOffer) -> bool:
         """Whether the bot is offered for a game."""
-        return offer.family in self.families and (not self.games or offer.name in self.games)
+        named = offer.name in self.games or not self.games
+        return offer.family in self.families and named and offer.name not in self.but_games
 
 
 def _chess_offers() -> list[GameOffer]:
@@ -140,11 +143,19 @@ _TEXT_OFFERS: Final = (
     GameOffer("kuhn", "Kuhn poker", TEXT, "kuhn_poker"),
     GameOffer("leduc", "Leduc poker", TEXT, "leduc_poker"),
     GameOffer("liars-dice", "Liar's dice, one die each", TEXT, "liars_dice(numdice=1)"),
+    GameOffer("mahjong", "Mahjong for two", TEXT, "python_two_player_mahjong"),
     GameOffer("dark-hex", "Dark hex, 3x3", TEXT, "dark_hex(num_rows=3,num_cols=3)"),
 )
 
 DEFAULT_BOTS: Final = (
-    BotOffer("search", "Search (Obscuro's)", ("search(preset=obscuro)",), (DARK, TEXT)),
+    BotOffer(
+        "search",
+        "Search (Obscuro's)",
+        ("search(preset=obscuro)",),
+        (DARK, TEXT),
+        # Nobody can list what is possible in Mahjong, as this search has to.
+        but_games=("mahjong",),
+    ),
     BotOffer(
         "pimc",
         "Monte Carlo worlds",
@@ -158,6 +169,19 @@ DEFAULT_BOTS: Final = (
     BotOffer("greedy", "Greedy", ("greedy(worlds=64)",), (DARK,)),
     BotOffer("listener", "Greedy", ("greedy(worlds=16,limit=300)",), (KRIEGSPIEL,)),
     BotOffer("equilibrium", "Equilibrium (CFR+)", ("cfr(1000)",), (TEXT,), ("kuhn", "leduc")),
+    BotOffer(
+        "mahjong-search",
+        "Search (OLSS-II)",
+        (
+            "mahjong_search(simulations=100)",
+            "mahjong_search(simulations=400)",
+            "mahjong_search(simulations=1000)",
+        ),
+        (TEXT,),
+        ("mahjong",),
+    ),
+    BotOffer("mahjong-blueprint", "Blueprint (ACH)", ("mahjong_blueprint",), (TEXT,), ("mahjong",)),
+    BotOffer("mahjong-greedy", "Greedy", ("mahjong_greedy",), (TEXT,), ("mahjong",)),
     BotOffer("random", "Random", ("random",)),
 )
 

@@ -72,6 +72,13 @@ def _seen_move(before: str, after: str, player: int, width: int) -> Entry:
         for s in squares
         if enemy(after[s]) and before[s] not in (UNSEEN, after[s]) and s not in left
     ]
+    if not (gone or left or come):
+        # Nothing has made way, so what is seen for the first time has come: a pawn sees
+        # the squares it attacks only if somebody stands there. A rook may have castled.
+        last_ranks = (*range(width), *range(len(before) - width, len(before)))
+        fresh = [s for s in squares if enemy(after[s]) and before[s] == UNSEEN]
+        castled = len(fresh) == 1 and after[fresh[0]] in "Rr" and fresh[0] in last_ranks
+        come = fresh if len(fresh) == 1 and not castled else []
     # The king says more than the rook he castles with.
     left.sort(key=lambda s: before[s] not in "Kk")
     come.sort(key=lambda s: after[s] not in "Kk")

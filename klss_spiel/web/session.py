@@ -29,13 +29,12 @@ from klss_spiel.web.catalogue import Choice, RefusedError
 from klss_spiel.web.clocks import GameClock
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
+from klss_spiel.web.thinking import is_failure, think
 from klss_spiel.web.told import Told, start_of, told_to, view_of
 
 BY_RESIGNATION: Final = "resigned"
 BY_ABSENCE: Final = "abandoned"
 _log = logging.getLogger(__name__)
-_MOST_CANDIDATES: Final = 12
-_LEAST_PROBABILITY: Final = 0.001
 # A bot that is this much over its time, queue included, has lost even if it never answers.
 _SECONDS_OF_GRACE: Final = 60.0
 
@@ -93,6 +92,7 @@ class Session:
         self._reports: list[Any] = []
         self._seconds = [0.0, 0.0]
         self._longest = [0.0, 0.0]
+        self._at_random = [0, 0]
 
     # What clients hear.
 
@@ -236,6 +236,7 @@ class Session:
             if isinstance(answer, _Ending):
                 return answer
             action, seconds, report = answer
+            self._at_random[mover] += is_failure(report)
             if seconds > self._clock.remaining[mover]:
                 return _Ending(records.BY_TIME, mover)
             self._seconds[mover] += seconds
@@ -296,32 +297,7 @@ class Session:
         legal = state.legal_actions(mover)
         names = {action: state.action_to_string(mover, action) for action in legal}
         spare = np.random.default_rng([self.choice.seed, mover, len(self._actions)])
-
-        def think() -> tuple[int, float, dict[str, Any]]:
-            start = time.monotonic()
-            said: Any = None
-            try:
-                action = int(bot.step(shown))
-                if action not in names:
-                    raise ValueError(f"expected a legal action, got {action}")
-                said = _plain_report(bot)
-            except Exception as error:  # the human's game goes on
-                action = int(legal[spare.integers(len(legal))])
-                said = f"moved at random after {type(error).__name__}: {error}"[:300]
-            seconds = time.monotonic() - start
-            candidates = sorted(getattr(bot, "candidates", ()), key=lambda pair: -pair[1])
-            report: dict[str, Any] = {"said": said, "seconds": round(seconds, 3)}
-            if isinstance(said, str) and said.startswith("moved at random"):
-                candidates = []
-            if candidates:
-                report["candidates"] = [
-                    [names[a], round(float(q), 4)]
-                    for a, q in candidates[:_MOST_CANDIDATES]
-                    if a in names and q >= _LEAST_PROBABILITY
-                ]
-            return action, seconds, report
-
-        work = self._searches.run(think)
+        work = self._searches.run(lambda: think(bot, shown, names, spare))
         if self._clock.control is None:
             return await work
         try:
@@ -375,6 +351,7 @@ class Session:
             "seed": self.choice.seed,
             "clock": self.choice.clock,
             "strength": self.choice.strength.name,
+            "moves_at_random": list(self._at_random),
             **record.row(),
         }
         self.record_id = self._store.add(row)
@@ -383,15 +360,9 @@ class Session:
             "termination": record.termination,
             "loser": loser,
             "record": self.record_id,
+            "moves_at_random": list(self._at_random),
         }
         self._notify()
-
-
-def _plain_report(bot: Player) -> Any:
-    report = getattr(bot, "report", None)
-    if dataclasses.is_dataclass(report) and not isinstance(report, type):
-        return dataclasses.asdict(report)
-    return None if report is None else str(report)
 
 
 def _seed(seed: int, player: int) -> int:

@@ -14,6 +14,8 @@ _KUHN_ACTIONS: Final = {"p": "pass", "b": "bet"}
 _LEDUC_ACTIONS: Final = ("fold", "call", "raise")
 _LEDUC_RANKS: Final = ("Jack", "Queen", "King")
 
+_SHOWN_EVENTS: Final = 6
+
 
 class _Told(Protocol):
     @property
@@ -95,9 +97,35 @@ def _dark_hex(told: _Told) -> dict[str, Any]:
     }
 
 
+def _mahjong(told: _Told) -> dict[str, Any]:
+    hand, own, opponent, *rest = (told.observation or "").split("; ")[:5] + [""] * 3
+    if "hand" not in hand:
+        return {"lines": ["The tiles are being dealt."]}
+    hand = hand.partition(" hand ")[2]
+    events = told.information_state.rpartition(" | ")[2].split(", ")[-_SHOWN_EVENTS:]
+    names = {f"{told.player}": "you", f"{1 - told.player}": "opponent"}
+    said = [f"{names[who]}: {what}" for who, _, what in (e.partition(":") for e in events) if what]
+    question = "" if told.over or not rest[1] else f"You {rest[1]}."
+    lines = [
+        f"Your hand: {hand}",
+        f"Yours: {own.removeprefix('own ')}",
+        f"Opponent: {opponent.removeprefix('opponent ')}",
+        f"Tiles left: {rest[0].removeprefix('wall ')}",
+        f"Last: {'; '.join(said) or 'nothing yet'}",
+        *(
+            [question.replace("You to ", "You are to ").replace(", to ", " and are to ")]
+            if question
+            else []
+        ),
+        "1m to 9m are characters; Gd, Rd, Wd dragons; Ew, Sw, Ww, Nw winds; Fl a flower.",
+    ]
+    return {"lines": lines}
+
+
 _DESCRIPTIONS: Mapping[str, Callable[[_Told], dict[str, Any]]] = {
     "kuhn_poker": _kuhn,
     "leduc_poker": _leduc,
     "liars_dice": _liars_dice,
     "dark_hex": _dark_hex,
+    "python_two_player_mahjong": _mahjong,
 }

@@ -13,11 +13,13 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import expected_game_score
 
+from klss_spiel import jobs
+from klss_spiel.budget import Clock
 from klss_spiel.matches import players, ratings, records
 from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
 from klss_spiel.matches.players import Seat, blueprint_of, make_player, register_player
 from klss_spiel.matches.referee import TimeControl, play_game
-from klss_spiel.openspiel import policy_to_openspiel
+from klss_spiel.openspiel import load_game, policy_to_openspiel
 from klss_spiel.run import match as run_match
 from klss_spiel.veiled_state import ClockReading, HiddenInformationError, veil
 from tests.helpers.paths import ROOT
@@ -128,7 +130,9 @@ class Closable(First):
 
 
 def _broken(seat):
-    raise RuntimeError("no chair")
+    if seat.seed:  # there is a chair at the rehearsal, but not in a game
+        raise RuntimeError("no chair")
+    return First()
 
 
 CLOSED = []
@@ -140,11 +144,30 @@ def test_players_are_closed_also_if_the_other_cannot_sit_down():
     CLOSED.clear()
     results = play_match(Match("kuhn_poker", ("test_closable", "test_broken"), games=2))
     assert len(results.failed) == 2
-    # The broken one comes first in one of the games.
-    assert CLOSED == ["closed"]
+    # Both rehearsals, and one of the games: in the other the broken one comes first.
+    assert CLOSED == ["closed"] * 3
     CLOSED.clear()
     play_match(Match("kuhn_poker", ("trusted(test_closable)", "test_first"), games=2))
-    assert CLOSED == ["closed"] * 2
+    assert CLOSED == ["closed"] * 4
+
+
+@pytest.mark.parametrize(
+    "player, reason",
+    [
+        ("search(nodes=-3)", "-3"),
+        ("search(preset=obscur)", "obscur"),
+        ("random(5)", "random"),
+        ("pimc(worlds=-2)", "-2"),
+        ("policy(nowhere.npz)", "nowhere.npz"),
+        ("zs21_baseline", "chess"),
+    ],
+)
+def test_wrong_arguments_of_players_end_a_match_before_it_begins(player, reason, tmp_path):
+    games = tmp_path / "games.jsonl"
+    with pytest.raises(ValueError, match="expected a player of kuhn_poker") as error:
+        play_match(Match("kuhn_poker", ("random", player), games=2), output=str(games))
+    assert reason in str(error.value)
+    assert not games.exists()
 
 
 class Seer(First):
@@ -195,7 +218,8 @@ def test_seconds_of_the_match_come_before_the_clock():
     assert player.bot.search_player.budget.seconds == 0.01
     player = make_player("search", Seat(seat.game, 0))
     player.step(veil(state, 0, ClockReading(0.3)))
-    assert player.bot.search_player.budget.seconds == pytest.approx(0.01)
+    assert player.bot.search_player.budget == Clock(0.3, 0.0)
+    assert 0.0 < player.bot.search_player.remaining < 0.3
 
 
 def test_a_search_whose_belief_is_full_plays_on():
@@ -374,8 +398,6 @@ def test_every_player_plays_whole_games(game, player):
     ],
 )
 def test_every_player_of_chess_plays_whole_games(game, player):
-    if player.startswith("zs21") and "kriegspiel" in game:
-        pytest.skip("its perfect-information search is one of dark chess")
     results = play_match(Match(game, (player, "random"), games=2))
     assert results.failed == []
     assert [row["reason"] for row in results.rows] == [None, None]
@@ -401,3 +423,37 @@ def test_the_players_are_listed():
     assert players.sees_everything("cheating(depth=2)")
     assert not players.sees_everything("random")
     assert np.isfinite(players.seconds_by_clock(10.0, 0.1))
+
+
+def test_matches_say_how_far_they_are(monkeypatch):
+    shown = []
+
+    class Recorder:
+        def __init__(self, what, total):
+            shown.append((what, total))
+
+        def update(self, done):
+            shown.append(done)
+
+    monkeypatch.setattr(jobs, "Progress", Recorder)
+    match = Match("kuhn_poker", ("random", "test_first"), games=2)
+    run_match.run(run_match.Config(match))
+    assert shown == [("games", 2), 1, 2]
+    play_match(match)  # a library is silent unless it is asked
+    assert len(shown) == 3
+
+
+def test_players_of_mahjong_play_matches_and_no_other_game():
+    match = Match("python_two_player_mahjong", ("mahjong_greedy", "random"), 2, seed=1)
+    rows = play_match(match).rows
+    assert [row["termination"] for row in rows] == [records.BY_RULE] * 2
+    game = load_game("python_two_player_mahjong")
+    for name in ("mahjong_blueprint", "mahjong_search(simulations=5)"):
+        bot = make_player(name, Seat(game, 0, seed=1))
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            state.apply_action(state.chance_outcomes()[0][0])
+        player = state.current_player()
+        assert bot.step(veil(state, player)) in state.legal_actions()
+    with pytest.raises(ValueError, match="expected a game of two-player Mahjong, got kuhn"):
+        make_player("mahjong_greedy", Seat(pyspiel.load_game("kuhn_poker"), 0))

@@ -30,6 +30,8 @@ def test_a_tally_counts_games_and_pairs():
     assert result.pentanomial == (0, 0, 1, 1, 0)
     assert result.single_scores == (0.5,)
     assert result.score == pytest.approx(3.0 / 5.0)
+    # A game without its partner counts as one game, not as two.
+    assert ratings.elo_interval(result).estimate == pytest.approx(ratings.elo_of_score(0.6))
 
 
 @pytest.mark.parametrize("win, draw", [(0.5, 0.0), (0.6, 0.1), (0.3, 0.5)])

@@ -8,7 +8,7 @@ import pytest
 
 from klss_spiel.openspiel import load_game, tree_from_game, turn_based
 from klss_spiel.row_files import read_rows
-from klss_spiel.run import benchmark, cold_starts, compare_cfr, contenders, demo
+from klss_spiel.run import benchmark, cold_starts, compare_cfr, contenders, demo, peers
 from klss_spiel.run.suites import cfr as cfr_suite
 
 
@@ -65,20 +65,55 @@ def test_openspiels_solvers_see_python_games_as_cached_trees():
     assert contenders.compiled(kuhn) is kuhn
 
 
-def test_a_missing_peer_is_skipped_not_a_failure(monkeypatch):
-    monkeypatch.setitem(sys.modules, "LiteEFG", None)
-    monkeypatch.setattr(cfr_suite, "_CONTENDERS", (contenders.OPENSPIEL_CPP, contenders.LITE_EFG))
+def _iteration_rows(monkeypatch, game_string, peer):
+    monkeypatch.setattr(cfr_suite, "_CONTENDERS", (contenders.OPENSPIEL_CPP,))
+    monkeypatch.setattr(cfr_suite, "_PEERS", (peer,))
+    monkeypatch.setattr(cfr_suite, "_RUNS", 1)
     monkeypatch.setattr(cfr_suite, "_ROUNDS", 1)
-    game = turn_based(load_game("kuhn_poker"))
-    rows = list(cfr_suite._iterations("kuhn", game, tree_from_game(game)))
-    skipped = [row for row in rows if row["contender"] == "LiteEFG"]
-    assert len(skipped) == 1 and "peers" in skipped[0]["skipped"]
-    assert next(row for row in rows if row["contender"] == "openspiel_cpp")["ratio"] == 1.0
+    monkeypatch.setattr(cfr_suite, "GAMES", {"shown": game_string})
+    game = turn_based(load_game(game_string))
+    rows = cfr_suite._iterations("shown", game, tree_from_game(game))
+    return {row["contender"]: row for row in rows}
+
+
+def test_a_missing_peer_is_skipped_not_a_failure(monkeypatch):
+    monkeypatch.setitem(peers.PEERS, "LiteEFG", "import a_package_that_is_not_there")
+    rows = _iteration_rows(monkeypatch, "kuhn_poker", "LiteEFG")
+    assert "peers" in rows["LiteEFG"]["skipped"] and rows["LiteEFG"]["seconds"] is None
+    assert rows["openspiel_cpp"]["ratio"] == 1.0
+
+
+def test_a_peer_that_breaks_on_a_game_is_skipped_with_its_words(monkeypatch):
+    monkeypatch.setitem(peers.PEERS, "LiteEFG", "def start(game): raise ValueError('too big')")
+    rows = _iteration_rows(monkeypatch, "kuhn_poker", "LiteEFG")
+    assert "ValueError: too big" in rows["LiteEFG"]["skipped"]
+
+
+def test_an_interpreter_for_peers_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setenv(peers.INTERPRETER, "/no/such/python")
+    with pytest.raises(peers.Unavailable, match="/no/such/python"):
+        peers.measure("LiteEFG", "kuhn_poker", 1)
+
+
+def test_peers_run_in_a_process_of_their_own(monkeypatch):
+    monkeypatch.setenv(peers.INTERPRETER, sys.executable)
+    script = "import time\ndef start(game): return lambda: time.sleep(.001 * game.num_players())"
+    monkeypatch.setitem(peers.PEERS, "LiteEFG", script)
+    rows = _iteration_rows(monkeypatch, "goofspiel(num_cards=2,imp_info=True)", "LiteEFG")
+    assert rows["LiteEFG"]["seconds"] >= 0.002
+    ratio = rows["openspiel_cpp"]["seconds"] / rows["LiteEFG"]["seconds"]
+    assert rows["LiteEFG"]["ratio"] == pytest.approx(ratio)
 
 
 def test_benchmark_rows_have_the_promised_keys(monkeypatch, tmp_path):
     monkeypatch.setattr(cfr_suite, "GAMES", {"kuhn": "kuhn_poker"})
+    monkeypatch.setattr(cfr_suite, "_RUNS", 1)
     monkeypatch.setattr(cfr_suite, "_ROUNDS", 1)
+    monkeypatch.setattr(cfr_suite, "_PEERS", ())
+    monkeypatch.setattr(cfr_suite, "_COLD_GAMES", ("kuhn",))
+    start = cold_starts.ColdStart("openspiel_cpp", 2.0, 2.5)
+    starts = (start, cold_starts.ColdStart("klss_spiel, first process", 1.0, 1.5))
+    monkeypatch.setattr(cold_starts, "measure", lambda game, iterations: starts)
     quick = (contenders.OPENSPIEL_CPP, contenders.KLSS_SPIEL)
     monkeypatch.setattr(cfr_suite, "_CONTENDERS", quick)
     config = benchmark.Config(("cfr",), quick=True)
@@ -89,6 +124,8 @@ def test_benchmark_rows_have_the_promised_keys(monkeypatch, tmp_path):
     iteration = {r["contender"]: r for r in rows if r["task"] == "CFR+ iteration"}
     cpp, ours = iteration["openspiel_cpp"], iteration["klss_spiel"]
     assert ours["ratio"] == pytest.approx(cpp["seconds"] / ours["seconds"])
+    cold = [row for row in rows if row["task"].startswith("cold")]
+    assert [row["ratio"] for row in cold] == [1.0, 2.0]
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def test_failed_rows_are_left_out_of_the_table_and_reported(run, tmp_path):
 
 def test_bad_flags_are_refused_before_any_work(run, tmp_path):
     for arguments, reason in (
-        (["--executor=threads"], "in_process or processes:N"),
+        (["--executor=threads"], "in_process, processes:N"),
         ([f"--output={tmp_path}/script.py/rows.csv"], "cannot write rows"),
         ([f"--plot={tmp_path}/script.py/figure.png"], "cannot write"),
     ):

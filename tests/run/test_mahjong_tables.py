@@ -13,8 +13,9 @@ from klss_spiel.algorithms.blueprints.opponent_model import save_model
 from klss_spiel.algorithms.olss_search.model_game import RandomModel
 from klss_spiel.algorithms.olss_search.search import Settings
 from klss_spiel.games.mahjong.variant import Variant
+from klss_spiel.matches import mahjong_players
 from klss_spiel.openspiel import load_game
-from klss_spiel.run import mahjong_exact, mahjong_players, mahjong_tables, train_blueprint
+from klss_spiel.run import mahjong_exact, mahjong_tables, train_blueprint
 from tests.games.mahjong.test_game import _random_state
 
 _TINY = (

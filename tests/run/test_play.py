@@ -195,6 +195,25 @@ def test_bots_play_each_other_in_any_supported_game(name):
     assert played(config)[0] == row  # the same seed and node budget
 
 
+def test_a_try_that_is_refused_earns_no_time(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+    # A rook of Black's is in the way.
+    game = "python_kriegspiel(fen=4k3/8/8/8/4r3/8/4R3/4K3 w - - 0 1)"
+    config = play.Config(game, (play.HUMAN, play.HUMAN), clock="1+5")
+    _, shown, _ = played(config, "Re5", "Kd1", "Kd8", "quit")
+    assert "e2e5 is illegal" in shown
+    turns = [line for line in shown.splitlines() if line.startswith("Your move")]
+    assert [line[line.index(":") - 1 :][:4] for line in turns] == ["1:00", "1:00", "1:00", "1:05"]
+
+
+def test_a_hand_of_mahjong_can_be_read_and_played():
+    config = play.Config("python_two_player_mahjong", (play.HUMAN, "mahjong_greedy"), seed=1)
+    row, shown, _ = played(config, "?", "resign")
+    assert "Your hand: \U0001f007" in shown and "1m" in shown
+    assert "You drew" in shown and "discard 1m" in shown
+    assert row["termination"] == "resignation"
+
+
 def test_an_unknown_kind_of_player_is_refused():
     with pytest.raises(ValueError, match="expected a player"):
         played(play.Config("kuhn_poker", ("random", "nobody")))

@@ -2,12 +2,15 @@
 
 import math
 import random
+import types
 
 import numpy as np
 import pytest
 
 from klss_spiel.algorithms.search.history_belief import HistoryBelief
 from klss_spiel.games.chess import boards, rules
+from klss_spiel.games.chess.packed import positions as packed
+from klss_spiel.games.chess.packed.counted_positions import with_counts
 from klss_spiel.openspiel import load_game
 from klss_spiel.web import beliefs
 from klss_spiel.web.beliefs import beliefs_of
@@ -109,6 +112,54 @@ def test_kriegspiel_gives_up_where_there_are_too_many_positions(monkeypatch):
     found = list(beliefs_of(_row("python_kriegspiel", actions), 0))
     assert [belief.size for belief in found] == [1, 1, 20, None]
     assert not found[-1].complete
+
+
+class _SampledBelief:
+    """What a search may hold of Kriegspiel: not all, some likelier than others."""
+
+    complete = False
+    weights = np.array([3.0, 1.0])
+
+    def __init__(self, fens):
+        self.fens = fens
+        self.told = []
+
+    @property
+    def positions(self):
+        return with_counts(packed.pack([boards.position_from_fen(fen) for fen in self.fens]), 2)
+
+    def advance(self, action, information_state):
+        self.told.append((action, information_state))
+
+
+def test_kriegspiel_goes_on_with_the_sample_of_a_search(monkeypatch):
+    monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", 10)
+    game = load_game("python_kriegspiel")
+    names = game.setup.table.names
+    actions = [names.index(move) for move in ("e2e4", "a7a6", "d2d4", "b7b6")]
+    rest = "RNBQKBNR w KQkq - 0 3"
+    belief = _SampledBelief(
+        [
+            f"rnbqkbnr/2pppppp/pp6/8/3PP3/8/PPP2PPP/{rest}",
+            f"rnbqkb1r/1ppppppp/p4n2/8/3PP3/8/PPP2PPP/{rest}",
+        ]
+    )
+    searched = types.SimpleNamespace(belief=lambda player: belief)
+    monkeypatch.setattr(type(game), "search_game", lambda self: searched, raising=False)
+    found = list(beliefs_of(_row("python_kriegspiel", actions), 0))
+    assert [b.size for b in found] == [1, 1, 20, None, 2]
+    assert found[3].between and not found[3].complete
+    sample = found[4]
+    assert sample.weighted and not sample.complete and not sample.between
+    squares = {name: i for i, name in enumerate(f"{f}{r}" for r in range(1, 9) for f in "abcdefgh")}
+    assert sample.heat["P"][squares["b6"]] == 0.75
+    assert sample.heat["N"][squares["f6"]] == 0.25
+    assert sample.heat["N"][squares["b8"]] == 1.0
+    # Rooks that may castle are rooks.
+    assert sample.heat["R"][squares["a8"]] == 1.0
+    assert sample.reveals
+    # The belief was told of every own turn, with the own action before it.
+    assert [action for action, _ in belief.told] == [None, actions[0], actions[2]]
 
 
 def test_other_games_have_no_boards_to_believe_in():

@@ -10,6 +10,8 @@ import shutil
 
 import pytest
 
+from klss_spiel.matches.players import register_player
+from klss_spiel.web.catalogue import DEFAULT_BOTS, BotOffer
 from tests.helpers.paths import ROOT
 from tests.web.live_server import LiveServer
 
@@ -36,9 +38,17 @@ _DESK = {"width": 1200, "height": 820}
 _PHONE = {"width": 360, "height": 740}
 
 
+class _Broken:
+    def step(self, state):
+        raise ValueError("out of ideas")
+
+
+register_player("broken_on_page", lambda seat: _Broken())
+
+
 @pytest.fixture(scope="module")
 def server():
-    with LiveServer() as live:
+    with LiveServer((*DEFAULT_BOTS, BotOffer("broken", "Broken", ("broken_on_page",)))) as live:
         yield live
 
 
@@ -303,6 +313,30 @@ def test_words_and_buttons_are_enough_for_other_games(open_page):
     assert re.match("You (win|lose)", page.locator("#status").inner_text())
     page.click("#replay")
     page.wait_for_selector(".three")
+
+
+def test_a_hand_of_mahjong_can_be_read_and_a_failing_bot_is_owned_up_to(open_page):
+    page = open_page()
+    page.wait_for_selector("form")
+    page.select_option("#family", "text")
+    page.fill("#seed", "1")
+    _start(page, game="mahjong", bot="broken", colour="first", clock="none")
+    _my_turn(page)
+    told = page.locator("#told").inner_text()
+    assert "You drew" in told
+    tiles = page.locator("#told p").first.locator(".tile").all_inner_texts()
+    assert len(tiles) == 14 and " ".join(tiles) in told
+    _picture(page, "mahjong")
+    page.locator(".actions button").first.click()
+    page.wait_for_function("told => document.querySelector('#told').innerText !== told", arg=told)
+    _my_turn(page)
+    page.click("#resign")
+    page.click("#resign-yes")
+    page.wait_for_selector("#at-random")
+    assert "moved at random there" in page.locator("#at-random").inner_text()
+    page.click("#replay")
+    page.wait_for_selector(".three")
+    assert "Broken failed at" in page.locator(".replay-head").inner_text()
 
 
 def test_bots_can_be_watched_and_a_pgn_opened(open_page):

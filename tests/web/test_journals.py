@@ -65,6 +65,15 @@ def test_journals_agree_with_the_true_game(name, board, seed):
                 assert entry["takes"] == expected
 
 
+def test_who_steps_where_a_pawn_can_capture_is_seen_to_come():
+    state = load_game("python_dark_chess").new_initial_state()
+    for move in ("e2e4", "d7d5"):
+        names = {state.action_to_string(a): a for a in state.legal_actions()}
+        state.apply_action(names[move])
+    view = view_of(start_of(state.get_game(), "dark"), told_to(state, 0))
+    assert view["journal"][-1]["move"] == "?d5"
+
+
 def test_an_illegal_try_is_written_down_and_told_to_its_player_only():
     state = load_game("python_kriegspiel(board=silverman4x4)").new_initial_state()
     names = {state.action_to_string(a): a for a in state.legal_actions()}

@@ -273,3 +273,24 @@ def test_a_text_game_shows_the_own_card_only(server):
         assert names[own] in text and names[other] not in text
         hands.add((own, other))
     assert len(hands) > 2
+
+
+def test_mahjong_shows_the_own_hand_only(server):
+    hidden = 0
+    for seed in range(3):
+        heard, row = _play(server, "mahjong", seed, most=6, bot="mahjong-greedy")
+        moments = _moments(row, 1)
+        for message in heard:
+            assert set(message["view"]) == _VIEW | {"lines"}
+            if message["result"] or message["preparing"]:
+                continue
+            _, truth, _ = _moment_of(message, moments)
+            hands = re.findall(r"P[01]: ((?:\w\w )*\w\w)(?= \[| river|;|$)", truth)
+            text = "\n".join(message["view"]["lines"])
+            if message["view"]["your_turn"]:
+                assert f"({hands[1]})" in text
+                hidden += 1
+            assert hands[0] not in text
+            # Draws of the opponent are told without the tile.
+            assert not re.search(r"opponent: draw [^F\n]", text)
+    assert hidden > 6

@@ -12,6 +12,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from klss_spiel.matches.players import register_player
 from klss_spiel.matches.sampling_players import Believer  # noqa: F401  (loads the players)
 from klss_spiel.veiled_state import VeiledState
+from klss_spiel.web import catalogue
+from klss_spiel.web import session as web_session
 from klss_spiel.web.catalogue import DEFAULT_BOTS, BotOffer, Catalogue, RefusedError, bot_from_flag
 from klss_spiel.web.security import LOOPBACK, HostGuard
 from klss_spiel.web.sessions import Limits
@@ -31,16 +33,29 @@ class _Slow:
         return state.legal_actions()[0]
 
 
+class _Busy:
+    """Computes in Python, holding the interpreter's lock, until the gate opens."""
+
+    def step(self, state):
+        _THINKING.append(threading.current_thread().name)
+        end = time.monotonic() + 20.0
+        while not _GATE.is_set() and time.monotonic() < end:
+            sum(range(1000))
+        return state.legal_actions()[0]
+
+
 class _Broken:
     def step(self, state):
         raise ValueError("secret position")
 
 
 register_player("slow_for_tests", lambda seat: _Slow())
+register_player("busy_for_tests", lambda seat: _Busy())
 register_player("broken_for_tests", lambda seat: _Broken())
 _BOTS = (
     *DEFAULT_BOTS,
     BotOffer("slow", "Slow", ("slow_for_tests",)),
+    BotOffer("busy", "Busy", ("busy_for_tests",)),
     BotOffer("broken", "Broken", ("broken_for_tests",)),
     BotOffer("searching", "Searching", ("search(nodes=60)",)),
 )
@@ -209,7 +224,22 @@ def test_the_page_answers_while_bots_think_and_only_so_many_think_at_once():
         assert len(_THINKING) == 3
 
 
-def test_a_bot_that_fails_moves_at_random_and_its_error_is_not_told_before_the_end(server):
+def test_another_game_is_played_to_its_end_while_a_bot_computes(server):
+    _GATE.clear()
+    _THINKING.clear()
+    session = server.new_game(game="dark-microchess", bot="busy", colour="second")
+    while not _THINKING:
+        time.sleep(0.01)
+    with server.socket(server.new_game(game="leduc", bot="random", seed=1)) as socket:
+        assert play_to_end(socket, _first)["result"]["termination"] == "rules"
+    with server.socket(session) as socket:
+        assert not hear(socket)["view"]["your_turn"]  # it still computes
+        _GATE.set()
+        _until_turn(socket)
+        say(socket, type="resign")
+
+
+def test_a_bot_that_fails_moves_at_random_and_it_is_told_at_the_end_only(server):
     session = server.new_game(game="dark-microchess", bot="broken", colour="first", seed=1)
     heard = []
     with server.socket(session) as socket:
@@ -221,23 +251,44 @@ def test_a_bot_that_fails_moves_at_random_and_its_error_is_not_told_before_the_e
         say(socket, type="resign")
         while not (last := hear(socket))["result"]:
             pass
-    assert "secret" not in json.dumps(heard)
+    assert "secret" not in json.dumps(heard) and "random" not in json.dumps(heard)
+    assert last["result"]["moves_at_random"] == [0, 2]
     row = server.store.get(last["result"]["record"])
+    assert row["moves_at_random"] == [0, 2]
     assert row["reports"][1]["said"].startswith("moved at random after ValueError")
+    step = server.get(f"/api/records/{last['result']['record']}")["steps"][2]
+    assert step["report"]["failed"] == "ValueError: secret position"
 
 
-def test_a_player_without_time_loses():
-    with LiveServer(_BOTS) as live:
-        # The shortest clock is a minute: too long for a test, so it is set back.
-        session = live.new_game(game="dark-microchess", bot="random", colour="first", clock="1+1")
-        with live.socket(session) as socket:
-            message = _until_turn(socket)
-            assert message["clock"]["running"] == 0
-            assert 59.0 < message["clock"]["seconds"][0] <= 60.0
-            assert message["clock"]["seconds"][1] == 60.0
-            say(socket, type="move", move=_first(message["view"]), count=0)
-            message = _until_turn(socket)
-            assert message["clock"]["seconds"][1] > 60.0  # the increment
+def test_clocks_run_and_moves_are_paid(server):
+    session = server.new_game(game="dark-microchess", bot="random", colour="first", clock="1+1")
+    with server.socket(session) as socket:
+        message = _until_turn(socket)
+        assert message["clock"]["running"] == 0
+        assert 59.0 < message["clock"]["seconds"][0] <= 60.0
+        assert message["clock"]["seconds"][1] == 60.0
+        say(socket, type="move", move=_first(message["view"]), count=0)
+        message = _until_turn(socket)
+        assert message["clock"]["seconds"][1] > 60.0  # the increment
+        say(socket, type="resign")
+
+
+@pytest.mark.parametrize("colour", ["first", "second"])
+def test_a_player_without_time_loses(server, monkeypatch, colour):
+    monkeypatch.setitem(catalogue.CLOCKS, "0.2s+0", "a fifth of a second")
+    monkeypatch.setattr(web_session, "_SECONDS_OF_GRACE", 0.0)
+    _GATE.clear()
+    # White runs out of time: a human who does nothing, or a bot that thinks on and on.
+    session = server.new_game(game="dark-microchess", bot="slow", colour=colour, clock="0.2s+0")
+    with server.socket(session) as socket:
+        while not (last := hear(socket))["result"]:
+            pass
+        say(socket, type="move", move="a1a2", count=0)
+        assert hear(socket)["error"] == "game_over"
+    _GATE.set()
+    assert (last["result"]["termination"], last["result"]["loser"]) == ("time", 0)
+    assert last["result"]["returns"] == [-1.0, 1.0]
+    assert server.store.get(last["result"]["record"])["actions"] == []
 
 
 def test_unattended_games_end_and_are_kept(monkeypatch):

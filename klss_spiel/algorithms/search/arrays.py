@@ -48,7 +48,7 @@ class NodeArrays(NamedTuple):
     chance: FloatArray
     weight: FloatArray
     first_child: IntArray
-    num_children: npt.NDArray[np.int16]
+    num_children: IntArray
     infoset: IntArray
     sequence: IntArray
     infoset_ids: InfosetIds
@@ -162,7 +162,7 @@ NODE_TYPES: dict[str, Any] = {
     "player": np.int8,
     "depth": np.int16,
     "first_child": np.int32,
-    "num_children": np.int16,
+    "num_children": np.int32,
     "infoset": np.int32,
     "sequence": (np.int32, 2),
     "infoset_ids": (np.uint64, 2),
@@ -170,7 +170,7 @@ NODE_TYPES: dict[str, Any] = {
     "forcing": np.bool_,
     "node": np.int32,
 }
-FAMILY_TYPES = {**NODE_TYPES, "num_children": np.int32}
+FAMILY_TYPES = NODE_TYPES
 INFOSET_TYPES: dict[str, Any] = {
     "parent_sequence": np.int32,
     "first_sequence": np.int32,

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 import pyspiel
+from absl import logging
 
 from klss_spiel.algorithms.search.openspiel_game import search_game
-from klss_spiel.algorithms.search.player import Decision, SearchPlayer, SearchReport
+from klss_spiel.algorithms.search.player import (
+    Decision,
+    SearchPlayer,
+    SearchReport,
+    compile_loops,
+)
 from klss_spiel.algorithms.search.settings import OBSCURO, SearchSettings
-from klss_spiel.budget import Budget
+from klss_spiel.budget import Budget, Clock
 from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import LeafEvaluator, SearchGame
 from klss_spiel.specification import Specification
+
+# The third decision is the first whose last search was one of a subgame.
+_REHEARSED_DECISIONS = 3
+_REHEARSED_NODES = 64
 
 
 class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
@@ -38,20 +49,25 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         self,
         game: Any,
         player: int,
-        budget: Budget,
+        budget: Budget | Clock,
         settings: SearchSettings = OBSCURO,
         seed: int = 0,
         evaluator: LeafEvaluator | str | Specification | None = None,
         belief_limit: int | None = None,
         sample_belief: bool | None = None,
+        ponder: bool = False,
     ) -> None:
         """A bot at the start of a game.
+
+        With a budget of time everything that is to be compiled or loaded is so before
+        this returns (`warm_up`).
 
         Args:
           game: a `pyspiel.Game`, a game string, or a `SearchGame`.
           player: for whom to play.
-          budget: of every decision. The first decision of the first game may take
-            twice as much; see `SearchSettings.opening_search`.
+          budget: of every decision, or the clock of every game. The first decision of
+            the first game may take twice as many nodes or iterations, but not twice the
+            time; see `SearchSettings.opening_search`.
           settings: how to search.
           seed: with a budget of nodes or iterations, the same seed and observations
             give the same probabilities, and with the same `game_number` the same
@@ -60,6 +76,7 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
             None for the game's own.
           belief_limit: most positions a belief may hold; see `search_game`.
           sample_belief: past the limit go on with a sample; see `search_game`.
+          ponder: search on while the other player thinks.
 
         Raises:
           TypeError: settings, a budget or an evaluator of another type.
@@ -68,8 +85,8 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         pyspiel.Bot.__init__(self)
         if not isinstance(settings, SearchSettings):
             raise TypeError(f"expected SearchSettings, got {settings!r}; see parse_settings")
-        if not isinstance(budget, Budget):
-            raise TypeError(f"expected a Budget, got {budget!r}")
+        if not isinstance(budget, Budget | Clock):
+            raise TypeError(f"expected a Budget or a Clock, got {budget!r}")
         if isinstance(game, SearchGame):
             if any(given is not None for given in (evaluator, belief_limit, sample_belief)):
                 raise ValueError(
@@ -81,9 +98,11 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
             game = load_game(game) if isinstance(game, str) else game
             _refuse_simultaneous_moves(game)
             searched = search_game(game, evaluator, belief_limit, sample_belief)
-        self._player = SearchPlayer(searched, player, settings, budget, seed)
+        self._player = SearchPlayer(searched, player, settings, budget, seed, ponder)
         self.report: SearchReport | None = None
         self.game_number = 0
+        if isinstance(budget, Clock) or budget.seconds is not None:
+            self.warm_up(game if isinstance(game, pyspiel.Game) else None)
 
     @property
     def game_number(self) -> int:
@@ -102,6 +121,19 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
     def __reduce__(self) -> tuple[Any, ...]:
         """Bots pickle and copy with everything they remember."""
         return _bare_bot, (type(self),), self.__dict__.copy()
+
+    def warm_up(self, game: Any = None) -> None:
+        """Compiles or loads all that decisions need, so that it is not done on a clock.
+
+        Args:
+          game: the `pyspiel.Game`, whose first moves are played by tiny searches. Without
+            it only the loops that all games share are made ready.
+        """
+        start = time.perf_counter()
+        compile_loops()
+        if game is not None:
+            rehearse(game, self._player)
+        logging.info("the search is ready after %.1f s", time.perf_counter() - start)
 
     @property
     def search_player(self) -> SearchPlayer:
@@ -161,6 +193,33 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         decision = self._player.decide(told, state.legal_actions(player))
         self.report = decision.report
         return decision
+
+
+def rehearse(game: Any, player: SearchPlayer) -> None:
+    """Plays the first moves of a game of its own as the player would, by tiny searches.
+
+    Args:
+      game: the `pyspiel.Game`.
+      player: for whom, and how; not changed.
+    """
+    getattr(player.game, "warm_up", _nothing)()
+    budget = Budget(nodes=_REHEARSED_NODES)
+    actor = SearchPlayer(player.game, player.player, player.settings, budget, player.seed)
+    state = game.new_initial_state()
+    decisions = 0
+    while not state.is_terminal() and decisions < _REHEARSED_DECISIONS:
+        actions = state.legal_actions()
+        action = int(actions[0])
+        if state.current_player() == player.player:
+            told = state.information_state_string(player.player)
+            actor.decide(told, actions)
+            actor.record_action(told, action)
+            decisions += 1
+        state.apply_action(action)
+
+
+def _nothing() -> None:
+    """For games whose first moves use all of their code."""
 
 
 def _pairs(decision: Decision) -> list[tuple[int, float]]:

@@ -31,12 +31,20 @@ from klss_spiel.algorithms.search import carry_over_kernels as kernels
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
 from klss_spiel.algorithms.search.evaluation import CheckedEvaluator
 from klss_spiel.algorithms.search.graft import freeze, graft
+from klss_spiel.algorithms.search.repetition import views_seen_twice
 from klss_spiel.algorithms.search.root import Roots, tree_of_roots
 from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.settings import AlternateValue, CarryOver, SearchSettings
 from klss_spiel.algorithms.search.tree import SearchTree
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
-from klss_spiel.search_game import Belief, InfosetIds, Positions, RootPositions, SearchGame
+from klss_spiel.search_game import (
+    Belief,
+    InfosetIds,
+    Positions,
+    RepeatingGame,
+    RootPositions,
+    SearchGame,
+)
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
 
 
@@ -88,9 +96,7 @@ def region(tree: SearchTree, own: BoolArray, order: float) -> BoolArray:
 
 def own_nodes(tree: SearchTree, identifiers: InfosetIds) -> BoolArray:
     """[N] the nodes of the searching player's infoset with one of the identifiers."""
-    nodes, count = tree.nodes, tree.num_nodes
-    own = np.isin(nodes.infoset_ids[:count, tree.player], identifiers)
-    own &= nodes.player[:count] == tree.player
+    own: BoolArray = np.isin(tree.nodes.infoset_ids[: tree.num_nodes, tree.player], identifiers)
     own[: 1 + tree.num_roots] = False
     return own
 
@@ -286,9 +292,15 @@ def next_search(
     identifiers = game.infosets(player, information_state)
     own_id = int(identifiers[0])
     kept = None
-    present = belief.positions[:0]
+    reckoned = belief.positions
+    present = reckoned[:0]
+    repeating = game if settings.repetitions and isinstance(game, RepeatingGame) else None
+    seen_twice = np.zeros(0, dtype=np.uint64)
+    if repeating is not None and len(reckoned):
+        seen_twice = views_seen_twice(repeating, player, information_state)
     limit = math.inf if old is None else expected_value(old)
-    if old is not None and settings.carry_over.order > 0:
+    # The last tree knows nothing of views that have become draws since.
+    if old is not None and settings.carry_over.order > 0 and not len(seen_twice):
         own = own_nodes(old.tree, identifiers)
         if settings.limit_at_infoset:
             limit = expected_value_at(old, own)
@@ -297,7 +309,9 @@ def next_search(
             own_id = int(old.tree.nodes.infoset_ids[np.flatnonzero(own)[0], player])
             present = old.tree.positions[np.flatnonzero(own)]
     rng = np.random.default_rng([seed, len(present)])
-    sampled = _sample(game, belief.positions, present, settings.min_infoset_size, rng)
+    sampled = _sample(game, belief, present, settings.min_infoset_size, rng)
+    if repeating is not None:
+        sampled = repeating.with_quiet_plies(player, information_state, sampled)
     if kept is None and not len(sampled):
         raise NoFittingPosition(f"no position of {game.name} fits {information_state!r}")
 
@@ -326,23 +340,27 @@ def next_search(
         graft(tree, old.tree, kept.behaviors, kept.node, kept.group, kept.past)
         if settings.carry_over.frozen:
             freeze(tree, own_id)
-    return Search(game, settings, tree, root, seed, evaluator), own_id
+    search = Search(game, settings, tree, root, seed, evaluator)
+    search.seen_twice = seen_twice
+    return search, own_id
 
 
 def _sample(
     game: SearchGame,
-    positions: Positions,
+    belief: Belief,
     present: Positions,
     size: int,
     rng: np.random.Generator,
 ) -> Positions:
     """Positions to add so that there are `size`, if there are so many."""
+    positions, weights = belief.positions, belief.weights
     missing = size - len(present)
     if missing <= 0:
         return positions[:0]
     # Of so many drawn, enough are new.
     if len(positions) > size:
-        positions = positions[np.sort(rng.choice(len(positions), size, replace=False))]
+        share = None if weights is None else weights / weights.sum()
+        positions = positions[np.sort(rng.choice(len(positions), size, replace=False, p=share))]
     known = set(game.keys(present))
     fresh = np.array([key not in known for key in game.keys(positions)], dtype=np.bool_)
     positions = positions[fresh]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from types import TracebackType
 from typing import Any
@@ -12,11 +13,16 @@ from numba.core import event
 _COMPILE_EVENT = "numba:compile"
 
 
+@functools.cache
+def _say_once() -> None:
+    logging.warning("compiling the loops of the search; this happens once per machine")
+
+
 class CompilationTimer(event.Listener):  # type: ignore[misc]  # numba has no type stubs.
     """Adds up the seconds in which numba compiles while the timer is entered. Mutable.
 
-    Loading what was compiled before is not counted. The first loop to be compiled is
-    worth a log line: a user may otherwise wonder why nothing happens.
+    Loading what was compiled before is not counted. The first loop to be compiled in a
+    process is worth a log line: a user may otherwise wonder why nothing happens.
 
     Attributes:
       seconds: spent so far.
@@ -33,8 +39,7 @@ class CompilationTimer(event.Listener):  # type: ignore[misc]  # numba has no ty
         """Numba begins to compile a function, possibly within another."""
         if not self._depth:
             self._start = time.perf_counter()
-            if not self.functions:
-                logging.info("compiling the loops of the search; this happens once per machine")
+            _say_once()
         self._depth += 1
         self.functions += 1
 

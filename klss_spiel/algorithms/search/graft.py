@@ -188,8 +188,7 @@ def _copy_infosets_of(
         column[own] = getattr(source.sequences[p], name)[old_sequences] if kept else 0
     sequences.infoset[own] = numbers.infoset[source.sequences[p].infoset[old_sequences]]
     sequences.strategy[own] = behavior[old_sequences]
-    known = infosets.infoset_ids[new].tolist()
-    tree.infoset_of_id[p].update(zip(known, range(start, new.stop), strict=True))
+    tree.index[p].add(start, new.stop, infosets.infoset_ids)
     return numbers
 
 

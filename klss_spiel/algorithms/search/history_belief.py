@@ -65,6 +65,11 @@ class HistoryBelief:
         positions[:] = self._states
         return positions
 
+    @property
+    def weights(self) -> None:
+        """None: all histories are alike."""
+        return None
+
     def advance(self, action: int | None, information_state: str) -> None:
         """Moves on to the player's next decision.
 

@@ -52,7 +52,7 @@ def search_game(
       game: a `pyspiel.Game` or a game string.
       evaluator: values of unfinished positions, or a name (`klss_spiel.evaluators`);
         None for the game's own, which is zero unless the game brings a better one.
-      belief_limit: most positions a belief may hold; None for the default.
+      belief_limit: most positions a belief may hold exactly; None for the default.
       sample_belief: past the limit go on with a sample, and say so; False raises an error
         there. None for the default, a sample.
 

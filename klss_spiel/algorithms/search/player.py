@@ -9,11 +9,8 @@ the same observations always lead to the same probabilities.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
 import hashlib
-import html
-import json
 import time
 from collections.abc import Sequence
 
@@ -22,116 +19,19 @@ import numpy as np
 from klss_spiel.algorithms.search import equilibrium as search_equilibrium
 from klss_spiel.algorithms.search.carry_over import NoFittingPosition, expected_value, next_search
 from klss_spiel.algorithms.search.compilation import CompilationTimer
-from klss_spiel.algorithms.search.root import RootGadget
+from klss_spiel.algorithms.search.report import NO_GADGET, effective_size
+from klss_spiel.algorithms.search.report import Decision as Decision
+from klss_spiel.algorithms.search.report import SearchReport as SearchReport
 from klss_spiel.algorithms.search.search import Information, Search, search_from_start
-from klss_spiel.algorithms.search.settings import SearchSettings
+from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSettings
+from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
 from klss_spiel.arrays import FloatArray, IntArray
-from klss_spiel.budget import Budget
+from klss_spiel.budget import Budget, Clock, Now
 from klss_spiel.search_game import Belief, SearchGame
 from klss_spiel.tree import NO_INFOSET, PLAYERS
 
-NO_GADGET = "none"
-
-
-@dataclasses.dataclass(frozen=True)
-class SearchReport:
-    """What a search did for one decision.
-
-    Attributes:
-      forced: there was one legal action, and no search: the last tree was carried over.
-      iterations: of the equilibrium algorithm.
-      nodes: size of the tree, root layers included.
-      new_nodes: nodes added by this search.
-      infosets: decision infosets of both players in the tree.
-      depth: moves from the roots to the deepest node.
-      belief_size: positions that fit what the player knows.
-      belief_complete: whether these are all of them.
-      roots: root infosets of the opponent.
-      gadget: "none" when there was one root, else "maxmargin" where the strategy is
-        safe, "resolve" where not.
-      margin: least gain over the alternate values, in the game's own payoffs.
-      enter: largest probability with which the opponent enters in resolve.
-      value: what the player expects, in the game's own payoffs.
-      nash_gap: what both players together could gain by deviating on this tree.
-      support: number of actions that may be played.
-      seconds: in all, without `compiling`.
-      compiling: seconds in which loops were compiled or loaded, once per process.
-      expanding: share of `seconds` spent choosing leaves and making children.
-      evaluating: share spent in the evaluator.
-      solving: share spent on the equilibrium.
-      degraded: what went wrong or was missing, in words.
-    """
-
-    forced: bool = False
-    iterations: int = 0
-    nodes: int = 0
-    new_nodes: int = 0
-    infosets: int = 0
-    depth: int = 0
-    belief_size: int = 0
-    belief_complete: bool = True
-    roots: int = 0
-    gadget: str = NO_GADGET
-    margin: float = 0.0
-    enter: float = 0.0
-    value: float = 0.0
-    nash_gap: float = 0.0
-    support: int = 1
-    seconds: float = 0.0
-    compiling: float = 0.0
-    expanding: float = 0.0
-    evaluating: float = 0.0
-    solving: float = 0.0
-    degraded: tuple[str, ...] = ()
-
-    def to_json(self) -> str:
-        """The report as a JSON object."""
-        return json.dumps(dataclasses.asdict(self))
-
-    def _repr_html_(self) -> str:
-        """All fields as a table, for notebooks."""
-        cells = "".join(
-            f"<tr><th>{name.replace('_', ' ')}</th><td>{html.escape(_html_text(value))}</td></tr>"
-            for name, value in dataclasses.asdict(self).items()
-        )
-        return f"<p>SearchReport: {html.escape(str(self))}</p><table>{cells}</table>"
-
-    def __str__(self) -> str:
-        if self.forced:
-            return "one legal action"
-        compiled = f" and {self.compiling:.1f} s to compile" if self.compiling >= 0.1 else ""
-        text = (
-            f"value {self.value:+.3f}, gap {self.nash_gap:.4f}, {self.nodes} nodes "
-            f"({self.new_nodes} new), depth {self.depth}, {self.iterations} iterations, "
-            f"belief {self.belief_size}{'' if self.belief_complete else '+'}, "
-            f"{self.roots} roots, gadget {self.gadget}, {self.seconds:.2f} s{compiled}"
-        )
-        return f"{text}; {'; '.join(self.degraded)}" if self.degraded else text
-
-
-def _html_text(value: object) -> str:
-    if isinstance(value, tuple):
-        return "; ".join(map(str, value)) or "nothing"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Decision:
-    """What to play.
-
-    Attributes:
-      actions: the legal actions.
-      probabilities: [number of actions] with which to play them.
-      report: how that was found.
-    """
-
-    actions: tuple[int, ...]
-    probabilities: FloatArray
-    report: SearchReport
-
-    def sample(self, rng: np.random.Generator) -> int:
-        """An action."""
-        return int(self.actions[rng.choice(len(self.actions), p=self.probabilities)])
+# Of the time of the first decision, what the search from the start of the game gets.
+_OPENING_SHARE = 0.5
 
 
 class SearchPlayer:
@@ -141,8 +41,8 @@ class SearchPlayer:
       game: the game.
       player: for whom.
       settings: how to search.
-      budget: of every search.
       seed: of the random choices.
+      ponder: search on while the other player thinks; results then depend on how long.
     """
 
     def __init__(
@@ -150,22 +50,28 @@ class SearchPlayer:
         game: SearchGame,
         player: int,
         settings: SearchSettings,
-        budget: Budget,
+        budget: Budget | Clock,
         seed: int = 0,
+        ponder: bool = False,
+        now: Now = time.monotonic,
     ) -> None:
         if player not in PLAYERS:
             raise ValueError(f"expected player 0 or 1, got {player}")
         self.game = game
         self.player = player
         self.settings = settings
-        self.budget = budget
         self.seed = seed
+        self.ponder = ponder
+        self._timer = GameTimer(budget, now)
+        self._pondering: Pondering | None = None
         # The search before the first decision; the same in every game.
         self._opening: Search | None = None
         self.restart()
 
     def restart(self) -> None:
         """Forgets the game that was played; the search of the opening is kept."""
+        self._stop_pondering()
+        self._timer.restart()
         # The search of the last decision, and that of one still to be acted on.
         self._search: Search | None = None
         self._pending: Search | None = None
@@ -176,14 +82,40 @@ class SearchPlayer:
         self._belief: Belief | None = None
         self._believed: list[str] = []
 
+    @property
+    def budget(self) -> Budget | Clock:
+        """Of every decision, or the clock of every game."""
+        return self._timer.budget
+
+    @budget.setter
+    def budget(self, budget: Budget | Clock) -> None:
+        self._timer.budget = budget
+        self._timer.restart()
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds left on the clock; None without one."""
+        return self._timer.remaining
+
     def fork(self) -> SearchPlayer:
         """A player who will go on from here on its own."""
+        self._stop_pondering()
         other = copy.copy(self)
+        other._timer = copy.copy(self._timer)
         other._belief = self._belief.copy() if self._belief is not None else None
         other._told = list(self._told)
         other._taken = list(self._taken)
         other._believed = list(self._believed)
         return other
+
+    def __getstate__(self) -> dict[str, object]:
+        self._stop_pondering()
+        return self.__dict__
+
+    def _stop_pondering(self) -> None:
+        pondering, self._pondering = self._pondering, None
+        if pondering is not None:
+            pondering.stop()
 
     def share_opening(self, other: SearchPlayer) -> None:
         """Takes over the search of the opening of a fork, if there was one."""
@@ -200,6 +132,9 @@ class SearchPlayer:
         self._taken.append(action)
         if self._pending is not None:
             self._search, self._pending = self._pending, None
+        self._timer.move()
+        if self.ponder and self._search is not None:
+            self._pondering = Pondering(self._search)
 
     def decide(self, information_state: str, legal_actions: Sequence[int]) -> Decision:
         """Searches, and says what to play; `record_action` must follow.
@@ -214,6 +149,14 @@ class SearchPlayer:
         Raises:
           ValueError: no actions, or a belief past its limit.
         """
+        self._timer.begin()
+        self._stop_pondering()
+        try:
+            return self._decide(information_state, legal_actions)
+        finally:
+            self._timer.end()
+
+    def _decide(self, information_state: str, legal_actions: Sequence[int]) -> Decision:
         actions = tuple(int(a) for a in legal_actions)
         self._pending = None
         if not actions:
@@ -226,6 +169,7 @@ class SearchPlayer:
         try:
             with CompilationTimer() as compiling:
                 search, own_id, belief = self._search_at(information_state)
+                self._timer.search_ends()
         except NoFittingPosition:
             if self._belief is None or self._belief.complete:
                 raise
@@ -243,8 +187,10 @@ class SearchPlayer:
         """Carries the last tree over without searching, so that it stays fresh."""
         if self._search is None:
             return Decision(actions, np.ones(1), SearchReport(forced=True))
-        belief = self._advance_belief(information_state)
-        self._pending, _ = self._next_search(information_state, belief)
+        belief = self.advance_belief(information_state)
+        timer = self._timer.timer()
+        self._pending, _ = self._next_search(information_state, belief, timer)
+        self._timer.search_ends()
         tree = self._pending.tree
         report = SearchReport(
             forced=True,
@@ -253,20 +199,30 @@ class SearchPlayer:
             infosets=sum(tree.num_infosets) - 1,
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
+            belief_effective=effective_size(belief),
         )
         return Decision(actions, np.ones(1), report)
 
     def _search_at(self, information_state: str) -> tuple[Search, int, Belief]:
         """A finished search, the identifier of the own infoset in it, and the belief."""
-        belief = self._advance_belief(information_state)
-        search, own_id = self._next_search(information_state, belief)
+        timer = self._timer.timer()
+        belief = self.advance_belief(information_state)
+        search, own_id = self._next_search(information_state, belief, timer)
         if self.settings.information_scale < np.inf:
             weight = len(belief.positions) / self.settings.information_scale
             search.information = Information(own_id, weight)
-        search.run(self.budget)
+        search.run(timer.part(), self._timer.now)
+        unseen = search.tree.infoset_of(self.player, own_id) == NO_INFOSET
+        if (
+            unseen
+            and self.settings.equilibrium == EquilibriumMethod.CFR
+            and search.effort.iterations
+        ):
+            search.look_at(own_id)
         return search, own_id, belief
 
-    def _advance_belief(self, information_state: str) -> Belief:
+    def advance_belief(self, information_state: str) -> Belief:
+        """The belief at a decision, brought up to date."""
         told = [*self._told, information_state]
         known = len(self._believed)
         if self._belief is None or self._believed != told[:known]:
@@ -277,7 +233,9 @@ class SearchPlayer:
             self._believed.append(told[decision])
         return self._belief
 
-    def _next_search(self, information_state: str, belief: Belief) -> tuple[Search, int]:
+    def _next_search(
+        self, information_state: str, belief: Belief, timer: MoveTimer
+    ) -> tuple[Search, int]:
         game, settings = self.game, self.settings
         seed = _seed(self.seed, self.player, information_state)
         old = self._search
@@ -289,14 +247,14 @@ class SearchPlayer:
             ):
                 return search_from_start(game, settings, self.player, seed), int(own_id)
             if settings.opening_search and settings.carry_over.order > 0:
-                old = self._search_opening()
+                old = self._search_opening(timer)
         return next_search(game, settings, self.player, old, information_state, belief, seed)
 
-    def _search_opening(self) -> Search:
+    def _search_opening(self, timer: MoveTimer) -> Search:
         if self._opening is None:
             seed = _seed(self.seed, self.player, "")
             opening = search_from_start(self.game, self.settings, self.player, seed)
-            opening.run(self.budget)
+            opening.run(timer.part(_OPENING_SHARE), self._timer.now)
             self._opening = opening
         return self._opening
 
@@ -311,8 +269,11 @@ class SearchPlayer:
     ) -> Decision:
         tree = search.tree
         degraded = [f"{what} ({n}x)" for what, n in search.effort.faults.items()]
+        effective = effective_size(belief)
         if not belief.complete:
-            degraded.append("belief incomplete")
+            degraded.append(
+                f"belief incomplete, a sample of {len(belief.positions)} worth {effective:.0f}"
+            )
         infoset = tree.infoset_of(self.player, own_id)
         if infoset == NO_INFOSET:
             probabilities = np.full(len(actions), 1.0 / len(actions))
@@ -334,6 +295,7 @@ class SearchPlayer:
             depth=int(tree.nodes.depth[: tree.num_nodes].max()),
             belief_size=len(belief.positions),
             belief_complete=belief.complete,
+            belief_effective=effective,
             roots=tree.num_roots,
             gadget=NO_GADGET if tree.num_roots == 1 else gadget.name.lower(),
             margin=scale * float(search.margins.min()),
@@ -341,7 +303,7 @@ class SearchPlayer:
             value=scale * expected_value(search) + offset,
             nash_gap=scale * max(gap, 0.0),
             support=int(np.sum(probabilities > 0.0)),
-            seconds=max(0.0, effort.seconds - compiling),
+            seconds=max(0.0, self._timer.elapsed - loading - compiling),
             compiling=loading + compiling,
             expanding=effort.expanding,
             evaluating=effort.evaluating,
@@ -355,7 +317,7 @@ def play_probabilities(search: Search, infoset: int) -> FloatArray:
     """Probabilities to play at an own infoset, purified as the settings say.
 
     Obscuro, 3.5, C.8 and Figure 8: the likeliest action always counts; others count if
-    the strategy is safe (`Search.gadget_in_use`), if they were played in every iteration
+    the strategy is safe (`Search.safe`), if they were played in every iteration
     since half the budget was spent, and if they are among the likeliest `max_support`.
     The mass of all others goes to the likeliest.
     """
@@ -367,7 +329,7 @@ def play_probabilities(search: Search, infoset: int) -> FloatArray:
         return probabilities
     best = int(np.argmax(probabilities))
     allowed = np.zeros(len(probabilities), dtype=np.bool_)
-    if search.gadget_in_use != RootGadget.RESOLVE:
+    if search.safe:
         stable = tree.sequences[player].last_absent[own] <= search.halfway
         candidates = np.flatnonzero(stable & (probabilities > 0.0))
         candidates = candidates[candidates != best]

@@ -81,9 +81,14 @@ class Roots:
                 f"expected as many alternate values and priors as root infosets, at least one, "
                 f"got {m}, {len(self.alternate)} and {len(self.prior)}"
             )
-        for probability in self.probabilities:
-            if not float(np.sum(probability)) > 0.0 or np.any(probability < 0.0):
-                raise ValueError(f"expected weights that sum to more than 0, got {probability}")
+        counts = [len(probability) for probability in self.probabilities]
+        weights = np.concatenate(self.probabilities)
+        group = np.repeat(np.arange(m), counts)
+        lacking = np.bincount(group, weights=weights, minlength=m) <= 0.0
+        lacking[group[~(weights >= 0.0)]] = True
+        if np.any(lacking):
+            wrong = self.probabilities[int(np.argmax(lacking))]
+            raise ValueError(f"expected weights that sum to more than 0, got {wrong}")
 
 
 def initial_roots(game: SearchGame) -> Roots:

@@ -26,6 +26,7 @@ import numpy as np
 from klss_spiel.algorithms.regret import PRM_PLUS
 from klss_spiel.algorithms.search import cfr_kernels as kernels
 from klss_spiel.algorithms.search import cfr_reference as reference
+from klss_spiel.algorithms.search import repetition
 from klss_spiel.algorithms.search.evaluation import CheckedEvaluator, Effort
 from klss_spiel.algorithms.search.expansion import ExpansionState
 from klss_spiel.algorithms.search.root import (
@@ -38,14 +39,22 @@ from klss_spiel.algorithms.search.root import (
 from klss_spiel.algorithms.search.settings import EquilibriumMethod, Iterate, SearchSettings
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
 from klss_spiel.arrays import FloatArray
-from klss_spiel.budget import Budget, Clock
-from klss_spiel.search_game import Children, InfosetIds, Positions, SearchGame
+from klss_spiel.budget import Budget, Meter, Now
+from klss_spiel.search_game import (
+    Children,
+    InfosetIds,
+    Positions,
+    RepeatingGame,
+    SearchGame,
+)
 from klss_spiel.tree import PLAYERS, TERMINAL
 
 # Iterations on a tree that does not grow are done in batches of at most this many, and
 # of few milliseconds.
 _ROUNDS_AT_ONCE = 16
 _NODES_AT_ONCE = 200_000
+# Positions of an infoset that is looked at though no walk has come to it.
+_LOOKED_AT = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +80,7 @@ class Search:
       root: the opponent's choice at node 0.
       evaluator: the game's evaluator, which also counts what was spent.
       information: reward for learning, or None.
+      seen_twice: views that are draws if they come again; see `repetition`.
       halfway: iterations done when half the budget was spent (T_1/2 in Obscuro, C.8).
     """
 
@@ -89,8 +99,10 @@ class Search:
         self.root = root
         self.evaluator = evaluator
         self.information: Information | None = None
+        self.seen_twice: InfosetIds = np.zeros(0, dtype=np.uint64)
         self.halfway = 0
         self._node_values: FloatArray | None = None
+        self._owed = 0.0
         self._expansion = ExpansionState(seed, explorer=tree.player)
         self._worker: concurrent.futures.Executor | None = None
 
@@ -104,13 +116,13 @@ class Search:
         """The gadget at the root; with a single root there is nothing to choose."""
         return RootGadget.MAXMARGIN if self.tree.num_roots == 1 else self.settings.gadget
 
-    def run(self, budget: Budget) -> None:
+    def run(self, budget: Budget, now: Now = time.monotonic) -> None:
         """Searches until the budget is spent. A zero budget changes nothing."""
-        clock = budget.start()
+        clock = budget.start(now)
         if self.settings.worker and self.settings.equilibrium == EquilibriumMethod.CFR:
             self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
         try:
-            goes_on = True
+            goes_on, early = True, True
             while goes_on and not clock.exhausted:
                 if self.settings.equilibrium == EquilibriumMethod.CFR:
                     self._round_of_cfr(clock)
@@ -118,6 +130,10 @@ class Search:
                     goes_on = self._round_of_exact(clock)
                 if clock.fraction < 0.5:
                     self.halfway = self.effort.iterations
+                elif early:
+                    early = False
+                    if self.settings.play == Iterate.RECENT:
+                        self._forget_average()
         finally:
             if self._worker is not None:
                 self._worker.shutdown()
@@ -180,7 +196,18 @@ class Search:
             before = tree.num_nodes
             self._node_values = None
             if len(leaves):
-                tree.expand(leaves, children, values, self.settings.best_child)
+                closed = None
+                if self.settings.repetitions and isinstance(self.game, RepeatingGame):
+                    closed, values = repetition.draws(
+                        self.game,
+                        tree,
+                        leaves,
+                        children,
+                        values,
+                        self.seen_twice,
+                        self.settings.contempt,
+                    )
+                tree.expand(leaves, children, values, self.settings.best_child, closed)
             self.effort.new_nodes += tree.num_nodes - before
         except BaseException:
             pending = leaves[tree.nodes.first_child[leaves] == PENDING]
@@ -190,10 +217,11 @@ class Search:
         self.effort.expanding += max(0.0, time.perf_counter() - start - elsewhere)
         return len(leaves)
 
-    def _round_of_cfr(self, clock: Clock) -> None:
-        """One iteration, then as many leaves as the growth rate asks for."""
+    def _round_of_cfr(self, clock: Meter) -> None:
+        """Iterations, then as many leaves as the growth rate asks for or make a batch."""
         tree, settings = self.tree, self.settings
-        wanted = max(1, round(settings.growth * tree.num_nodes))
+        growth = settings.growth * tree.num_nodes
+        wanted = max(1, round(growth))
         if (
             clock.fraction >= 1.0 - settings.settling
             or self.evaluator.timed_out
@@ -204,16 +232,25 @@ class Search:
             self.iterate(count)
             clock.spend(iterations=count, nodes=count * wanted)
             return
-        if self._worker is None:
-            self.iterate()
+        count = max(1, int(self._owed))
+        if clock.budget.iterations is not None:
+            count = min(count, clock.budget.iterations - clock.iterations)
+        if self._worker is not None:
+            count -= 1  # the last one is done while children are made
+        if count:
+            self.iterate(count)
+        at_once = round(min(float(settings.batch), settings.batch_share * tree.num_nodes))
         family_size = max(1.0, tree.num_nodes / tree.num_families)
-        attempts = max(1, round(wanted / family_size))
-        before = tree.num_nodes
+        attempts = max(1, round(max(wanted, at_once) / family_size))
+        before, iterations = tree.num_nodes, self.effort.iterations
         expanded = self.grow(attempts)
         added = tree.num_nodes - before
-        clock.spend(iterations=1, nodes=added + attempts - expanded)
+        count += self.effort.iterations - iterations
+        # What was added beyond the growth of one iteration is owed some more of them.
+        self._owed = max(0.0, self._owed - count) + added / growth if at_once > wanted else 0.0
+        clock.spend(iterations=count, nodes=added + attempts - expanded)
 
-    def _round_of_exact(self, clock: Clock) -> bool:
+    def _round_of_exact(self, clock: Meter) -> bool:
         """An exact equilibrium, then one round of deepening.
 
         Returns:
@@ -237,6 +274,27 @@ class Search:
         clock.spend(iterations=1, nodes=self.tree.num_nodes - before)
         return expanded > 0
 
+    def _forget_average(self) -> None:
+        for sequences in self.tree.sequences:
+            sequences.average[:] = 0.0
+
+    def look_at(self, own_id: int) -> None:
+        """Expands some positions of an infoset of the player to which no walk has come.
+
+        A budget may be too small for the walks to reach the decision that is due.
+        """
+        tree, nodes = self.tree, self.tree.nodes
+        count = tree.num_nodes
+        own = nodes.infoset_ids[:count, tree.player] == np.uint64(own_id)
+        own &= (nodes.player[:count] == tree.player) & (nodes.first_child[:count] == UNEXPANDED)
+        leaves = np.flatnonzero(own)[:_LOOKED_AT].astype(np.int32)
+        if not len(leaves):
+            return
+        children, values = self.children_of(tree.positions[leaves], nodes.infoset_ids[leaves].T)
+        tree.expand(leaves, children, values, self.settings.best_child)
+        self.effort.new_nodes += tree.num_nodes - count
+        self.iterate(_ROUNDS_AT_ONCE)
+
     def children_of(
         self, positions: Positions, infoset_ids: InfosetIds
     ) -> tuple[Children, FloatArray]:
@@ -246,7 +304,7 @@ class Search:
 
     def behavior(self, player: int) -> FloatArray:
         """[S] behaviour probabilities of the iterate that is to be played."""
-        if self.settings.play == Iterate.AVERAGE:
+        if self.settings.play != Iterate.LAST:
             return self.tree.average(player)
         return self.tree.sequences[player].strategy[: self.tree.num_sequences[player]].copy()
 
@@ -275,6 +333,20 @@ class Search:
         return margins - self.root.alternate
 
     @property
+    def safe(self) -> bool:
+        """Whether the player may mix: the strategy loses nothing worth mentioning anywhere.
+
+        Either it is that of maxmargin (Obscuro, C.8), or what it loses against the alternate
+        values, as resolve's chance picks the root infosets, is within the tolerance.
+        """
+        if self.gadget_in_use != RootGadget.RESOLVE:
+            return True
+        if self.settings.loss_tolerance == 0.0:
+            return False
+        loss = float(self.root.prior @ np.maximum(-self.margins, 0.0))
+        return loss <= self.settings.loss_tolerance
+
+    @property
     def gadget_in_use(self) -> RootGadget:
         """The gadget game that the strategies belong to.
 
@@ -289,7 +361,7 @@ class Search:
         return RootGadget.MAXMARGIN if safe else RootGadget.RESOLVE
 
 
-def _rounds_left(clock: Clock, nodes: int, size: int) -> int:
+def _rounds_left(clock: Meter, nodes: int, size: int) -> int:
     """How many rounds of one iteration and `nodes` nodes to do before looking at the clock."""
     rounds = min(_ROUNDS_AT_ONCE, _NODES_AT_ONCE // size)
     if clock.budget.nodes is not None:

@@ -33,6 +33,7 @@ class Iterate(enum.Enum):
 
     LAST = "last"
     AVERAGE = "average"
+    RECENT = "recent"  # the average since half the budget was spent
 
 
 class AlternateValue(enum.Enum):
@@ -87,6 +88,9 @@ class SearchSettings:
       exploration: C of the upper bounds in `expansion`.
       best_child: new infosets start on the child with the best evaluation.
       growth: nodes added per iteration of CFR, as a share of the tree.
+      batch: nodes to add at once at least, so that compiled code stays busy; then as many
+        iterations follow as `growth` asks for. 1 for one iteration at a time.
+      batch_share: but no more than this share of the tree at once.
       settling: last share of the budget, in which the tree does not grow.
       worker: make children in a second thread while CFR iterates. Pays where expansion
         or evaluation releases Python's lock (compiled games, engines, networks);
@@ -103,11 +107,16 @@ class SearchSettings:
       limit_at_infoset: the alternate value of a sampled position is limited by what
         the player was worth at his infoset, not in the whole of the last search.
       information_scale: M of ZS21's reward for actions that tell much; infinite for none.
+      repetitions: positions that repeat on a path, and views that the player has had twice,
+        count as draws, and so does a long time without progress; see `repetition`.
+      contempt: how much less than a draw a repetition is worth to the searching player.
       play: which iterate is played and carried over.
       purification: play at most `max_support` actions.
       max_support: how many actions may be mixed when the strategy is safe.
       margin_tolerance: a strategy is safe if no margin is below minus this, in units of
         the largest payoff. CFR leaves margins that should be 0 a little off it.
+      loss_tolerance: a strategy is safe, too, if what is lost against the alternate values,
+        expected over the root infosets by their prior, is no more than this.
     """
 
     equilibrium: EquilibriumMethod = EquilibriumMethod.CFR
@@ -118,6 +127,8 @@ class SearchSettings:
     exploration: float = 1.0
     best_child: bool = True
     growth: float = 0.002
+    batch: int = 1
+    batch_share: float = 0.02
     settling: float = 0.1
     worker: bool = False
     opening_search: bool = True
@@ -129,14 +140,22 @@ class SearchSettings:
     optimistic_prior: bool = True
     limit_at_infoset: bool = False
     information_scale: float = math.inf
+    repetitions: bool = False
+    contempt: float = 0.0
     play: Iterate = Iterate.LAST
     purification: bool = True
     max_support: int = 3
     margin_tolerance: float = 1e-3
+    loss_tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.growth > 0.0:
             raise ValueError(f"expected growth above 0, got {self.growth}")
+        if self.batch < 1 or not self.batch_share > 0.0:
+            raise ValueError(
+                "expected a batch of at least 1 and a batch_share above 0, got "
+                f"{self.batch} and {self.batch_share}"
+            )
         if not 0.0 <= self.settling < 1.0:
             raise ValueError(f"expected settling between 0 and 1, got {self.settling}")
         if self.max_support < 1 or self.min_infoset_size < 1:
@@ -144,9 +163,10 @@ class SearchSettings:
                 "expected max_support and min_infoset_size of at least 1, got "
                 f"{self.max_support} and {self.min_infoset_size}"
             )
-        if not self.margin_tolerance >= 0.0:
+        if not (self.margin_tolerance >= 0.0 and self.loss_tolerance >= 0.0):
             raise ValueError(
-                f"expected a margin_tolerance of at least 0, got {self.margin_tolerance}"
+                "expected a margin_tolerance and a loss_tolerance of at least 0, got "
+                f"{self.margin_tolerance} and {self.loss_tolerance}"
             )
         if self.expansion.in_rounds != (self.equilibrium == EquilibriumMethod.LINEAR_PROGRAM):
             raise ValueError(
@@ -190,7 +210,17 @@ ZS21 = SearchSettings(
     purification=False,  # Algorithm 15, line 39
 )
 
-PRESETS = {"obscuro": OBSCURO, "zs21": ZS21}
+# What was measured best on the standard board of dark chess, or is undecided: docs/agent.md
+# has the match behind each value.
+STRONG = dataclasses.replace(
+    OBSCURO,
+    growth=0.01,
+    batch=2048,
+    batch_share=0.05,
+    repetitions=True,
+)
+
+PRESETS = {"obscuro": OBSCURO, "zs21": ZS21, "strong": STRONG}
 
 
 # Fields whose values have names.

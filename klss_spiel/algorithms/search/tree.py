@@ -20,10 +20,11 @@ Infosets and sequences come after those they grew out of, children after parents
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from klss_spiel.algorithms.search import tree_kernels as kernels
 from klss_spiel.algorithms.search.arrays import (
     FAMILY_TYPES,
     FIRST_CAPACITY,
@@ -39,7 +40,8 @@ from klss_spiel.algorithms.search.arrays import (
     grown,
     row_bytes,
 )
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.algorithms.search.infoset_index import InfosetIndex
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray
 from klss_spiel.search_game import Children, Positions, RootPositions
 from klss_spiel.sequence_form import Treeplex
 from klss_spiel.tree import (
@@ -71,7 +73,7 @@ class SearchTree:
       positions: [N] the game's own positions; undefined above the roots.
       num_roots: m, the number of the opponent's root infosets.
       num_leaves: nodes that may still be expanded.
-      infoset_of_id: for each player, the decision infoset of an identifier.
+      index: for each player, the decision infosets by identifier.
       past_strategies: by identifier, probabilities of the searching player's actions at
         infosets he has left behind; nodes there are expanded as chance's.
       num_infosets: for each player, the rows in use.
@@ -99,7 +101,7 @@ class SearchTree:
         self.positions: Positions = np.empty(
             (FIRST_CAPACITY, *position_like.shape[1:]), dtype=position_like.dtype
         )
-        self.infoset_of_id: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self.index = (InfosetIndex(), InfosetIndex())
         self.past_strategies: dict[int, FloatArray] = {}
         for p in PLAYERS:
             self._add_sequences(p, NO_INFOSET, np.array([NO_ACTION], dtype=np.int32))
@@ -124,7 +126,7 @@ class SearchTree:
 
     def infoset_of(self, player: int, infoset_id: int) -> int:
         """The decision infoset with that identifier; NO_INFOSET if none is expanded."""
-        return self.infoset_of_id[player].get(int(infoset_id), NO_INFOSET)
+        return self.index[player].find(infoset_id, self.infosets[player].infoset_ids)
 
     def memory(self) -> int:
         """Bytes in use per row times rows, without the positions of object games."""
@@ -152,7 +154,7 @@ class SearchTree:
             1,
             parent=NO_PARENT,
             action=NO_ACTION,
-            player=opponent,
+            player=CHANCE,  # until its family is made: its infoset has no identifier
             depth=-2,
             chance=1.0,
             weight=1.0,
@@ -166,36 +168,36 @@ class SearchTree:
             chance=1.0,
             weight=1.0,
         )
-        root_infoset = self._add_infoset(
-            opponent, EMPTY_SEQUENCE, np.arange(m, dtype=np.int32), infoset_id=None
-        )
-        self.infosets[opponent].frozen[root_infoset] = True
-        first = int(self.infosets[opponent].first_sequence[root_infoset])
+        first = self._add_root_infoset()
         self.nodes.sequence[choices, opponent] = first + np.arange(m)
-        self._add_family(0, choices.start, m, root_infoset)
-        for j, probability in enumerate(probabilities):
-            start = self.num_nodes
-            count = len(probability)
-            # The rows of `roots` that have been used so far are the nodes so far.
-            used = start - 1 - m
-            rows = slice(used, used + count)
-            added = self.add_nodes(
-                count,
-                parent=1 + j,
-                action=NO_ACTION,
-                player=roots.player[rows],
-                depth=0,
-                chance=probability,
-                weight=probability,
-                infoset_ids=roots.infoset_ids[:, rows].T,
-            )
-            self.nodes.sequence[added, opponent] = first + j
-            self.positions[added] = roots.position[rows]
-            self.num_leaves += int(np.sum(roots.player[rows] != TERMINAL))
-            self._add_family(1 + j, start, count, NO_INFOSET)
+        self._attach(np.zeros(1, dtype=np.int32), np.array([m], dtype=np.int32), 1, False)
+        self.families.player[0] = self.nodes.player[0] = opponent
+        self.families.infoset[0] = self.nodes.infoset[0] = ROOT_INFOSET
+        count = np.array([len(probability) for probability in probabilities], dtype=np.int32)
+        group = np.repeat(np.arange(m, dtype=np.int32), count)
+        probability = np.concatenate(probabilities)
+        starts = self.add_nodes(
+            len(group),
+            parent=1 + group,
+            action=NO_ACTION,
+            player=roots.player,
+            depth=0,
+            chance=probability,
+            weight=probability,
+            infoset_ids=roots.infoset_ids.T,
+        )
+        self.nodes.sequence[starts, opponent] = first + group
+        self.positions[starts] = roots.position
+        self.num_leaves += int(np.sum(roots.player != TERMINAL))
+        self._attach(np.arange(1, 1 + m, dtype=np.int32), count, starts.start, False)
 
     def expand(
-        self, leaves: IntArray, children: Children, values: FloatArray, best_child: bool
+        self,
+        leaves: IntArray,
+        children: Children,
+        values: FloatArray,
+        best_child: bool,
+        closed: BoolArray | None = None,
     ) -> None:
         """Adds the children of some leaves.
 
@@ -205,6 +207,7 @@ class SearchTree:
           values: [c] player 0's payoff at each child.
           best_child: new infosets start by playing the child with the best value
             (Obscuro, C.5), uniform over ties, else uniformly.
+          closed: [c] children that stay leaves; None for none of them.
         """
         if np.any(self.nodes.first_child[leaves] >= 0):
             raise ValueError("expected leaves, got a node that is expanded already")
@@ -230,21 +233,10 @@ class SearchTree:
         nodes.forcing[added] = children.forcing
         self.positions[added] = children.position
         self.num_leaves += int(np.sum(children.player != TERMINAL)) - len(leaves)
-        start = added.start
-        for leaf, count in zip(leaves.tolist(), children.count.tolist(), strict=True):
-            mover = int(nodes.player[leaf])
-            infoset = NO_INFOSET
-            if mover in PLAYERS:
-                actions = nodes.action[start : start + count]
-                infoset = self._infoset_at(mover, leaf, actions)
-                first = int(self.infosets[mover].first_sequence[infoset])
-                nodes.sequence[start : start + count, mover] = np.arange(first, first + count)
-                if self.infosets[mover].reach[infoset] < 0.0:
-                    self._start_strategy(mover, infoset, nodes.value[start : start + count])
-                    if best_child:
-                        self._play_best_child(mover, infoset)
-            self._add_family(leaf, start, count, infoset)
-            start += count
+        if closed is not None:
+            nodes.first_child[added.start + np.flatnonzero(closed)] = PENDING
+            self.num_leaves -= int(np.sum(closed & (children.player != TERMINAL)))
+        self._attach(leaves, children.count, added.start, best_child)
 
     def treeplex(self, player: int) -> Treeplex:
         """The player's treeplex; sequences have the tree's numbers."""
@@ -267,7 +259,9 @@ class SearchTree:
 
     def _with_past_decisions(self, leaves: IntArray, children: Children) -> FloatArray:
         """[c] chance's probabilities; leaves where a decision is past become chance's."""
-        if not self.past_strategies:
+        if self.past_strategies.keys().isdisjoint(
+            self.nodes.infoset_ids[leaves, self.player].tolist()
+        ):
             return children.chance
         chance = children.chance.copy()
         first = 0
@@ -280,98 +274,75 @@ class SearchTree:
             first += count
         return chance
 
-    def _infoset_at(self, player: int, node: int, actions: IntArray) -> int:
-        """The mover's infoset at a node about to be expanded, created if need be."""
-        infoset_id = int(self.nodes.infoset_ids[node, player])
-        parent_sequence = int(self.nodes.sequence[node, player])
-        infoset = self.infoset_of(player, infoset_id)
-        if infoset == NO_INFOSET:
-            return self._add_infoset(player, parent_sequence, actions, infoset_id)
-        infosets = self.infosets[player]
-        if infosets.parent_sequence[infoset] != parent_sequence:
+    def _attach(self, leaves: IntArray, count: IntArray, start: int, best_child: bool) -> None:
+        """Makes families of leaves and the nodes from `start`, and infosets where need be."""
+        n, m = len(leaves), self.num_nodes - start
+        self.families = grown(self.families, self.num_families + n)
+        for p in PLAYERS:
+            self.infosets[p] = grown(self.infosets[p], self.num_infosets[p] + n)
+            self.sequences[p] = grown(self.sequences[p], self.num_sequences[p] + m)
+            self.index[p].reserve(n, self.infosets[p].infoset_ids)
+        used = np.array([self.num_infosets, self.num_sequences], dtype=np.int64).T.copy()
+        tables = (self.index[0].table, self.index[1].table)
+        fault, where = kernels.attach(
+            np.ascontiguousarray(leaves, dtype=np.int32),
+            np.ascontiguousarray(count, dtype=np.int32),
+            start,
+            best_child,
+            self.nodes,
+            self.families,
+            self.num_families,
+            self.players,
+            tables,
+            used,
+        )
+        for p in PLAYERS:
+            self.index[p].size += int(used[p, 0]) - self.num_infosets[p]
+            self.num_infosets[p], self.num_sequences[p] = used[p].tolist()
+        if fault != kernels.WELL:
+            self._refuse(fault, int(leaves[where]), start + int(count[:where].sum()), count[where])
+        self.num_families += n
+
+    def _refuse(self, fault: int, leaf: int, first_child: int, count: int) -> NoReturn:
+        """Says what is wrong with the infoset of a leaf."""
+        player = int(self.nodes.player[leaf])
+        if fault == kernels.OTHER_SEQUENCE:
             raise ValueError(
                 f"not of perfect recall: player {player} reaches one infoset by different "
                 "own actions"
             )
-        first = int(infosets.first_sequence[infoset])
-        last = first + int(infosets.num_actions[infoset])
-        known = self.sequences[player].action[first:last]
-        if not np.array_equal(known, actions):
-            raise ValueError(
-                f"player {player} has different legal actions in one infoset: "
-                f"{known.tolist()} and {actions.tolist()}"
-            )
-        return infoset
+        infoset = self.infoset_of(player, int(self.nodes.infoset_ids[leaf, player]))
+        first = int(self.infosets[player].first_sequence[infoset])
+        last = first + int(self.infosets[player].num_actions[infoset])
+        known = self.sequences[player].action[first:last].tolist()
+        found = self.nodes.action[first_child : first_child + count].tolist()
+        raise ValueError(
+            f"player {player} has different legal actions in one infoset: {known} and {found}"
+        )
 
-    def _add_infoset(
-        self, player: int, parent_sequence: int, actions: IntArray, infoset_id: int | None
-    ) -> int:
-        infoset = self.num_infosets[player]
-        self.infosets[player] = infosets = grown(self.infosets[player], infoset + 1)
-        self.num_infosets[player] += 1
-        infosets.parent_sequence[infoset] = parent_sequence
-        infosets.first_sequence[infoset] = self._add_sequences(player, infoset, actions)
-        infosets.num_actions[infoset] = len(actions)
-        infosets.reach[infoset] = -1.0  # until its strategy is set
-        infosets.visits[infoset] = 0.0
-        infosets.visited[infoset] = False
-        infosets.frozen[infoset] = False
-        if infoset_id is None:
-            self._start_strategy(player, infoset, np.zeros(len(actions)))
-        else:
-            infosets.infoset_ids[infoset] = infoset_id
-            self.infoset_of_id[player][infoset_id] = infoset
-        return infoset
+    def _add_root_infoset(self) -> int:
+        """The opponent's choice among the m roots, uniform; returns its first sequence."""
+        opponent, m = self.opponent, self.num_roots
+        infosets = self.infosets[opponent]
+        first = self._add_sequences(opponent, ROOT_INFOSET, np.arange(m, dtype=np.int32))
+        self.num_infosets[opponent] += 1
+        infosets.parent_sequence[ROOT_INFOSET] = EMPTY_SEQUENCE
+        infosets.first_sequence[ROOT_INFOSET] = first
+        infosets.num_actions[ROOT_INFOSET] = m
+        infosets.frozen[ROOT_INFOSET] = True
+        sequences = self.sequences[opponent]
+        sequences.strategy[first : first + m] = 1.0 / m
+        sequences.plan[first : first + m] = 1.0 / m
+        return first
 
     def _add_sequences(self, player: int, infoset: int, actions: IntArray) -> int:
         first = self.num_sequences[player]
         last = first + len(actions)
         self.sequences[player] = sequences = grown(self.sequences[player], last)
         self.num_sequences[player] = last
-        for array in sequences:
-            array[first:last] = 0
         sequences.infoset[first:last] = infoset
         sequences.action[first:last] = actions
         return first
-
-    def _start_strategy(self, player: int, infoset: int, values: FloatArray) -> None:
-        """Uniform play, and the given values for player 0 of its actions."""
-        infosets, sequences = self.infosets[player], self.sequences[player]
-        infosets.reach[infoset] = 0.0
-        first = int(infosets.first_sequence[infoset])
-        own = slice(first, first + int(infosets.num_actions[infoset]))
-        sequences.strategy[own] = 1.0 / (own.stop - own.start)
-        parent_plan = sequences.plan[infosets.parent_sequence[infoset]]
-        sequences.plan[own] = parent_plan * sequences.strategy[own]
-        sequences.value[own] = values if player == 0 else -values
-
-    def _play_best_child(self, player: int, infoset: int) -> None:
-        infosets, sequences = self.infosets[player], self.sequences[player]
-        first = int(infosets.first_sequence[infoset])
-        own = slice(first, first + int(infosets.num_actions[infoset]))
-        value = sequences.value[own]
-        best = value == value.max()
-        # Evaluations that are all alike say nothing: then play starts uniform.
-        sequences.strategy[own] = best / best.sum()
-        parent_plan = sequences.plan[infosets.parent_sequence[infoset]]
-        sequences.plan[own] = parent_plan * sequences.strategy[own]
-
-    def _add_family(self, node: int, first_child: int, count: int, infoset: int) -> None:
-        family = self.num_families
-        self.families = families = grown(self.families, family + 1)
-        self.num_families += 1
-        nodes = self.nodes
-        families.node[family] = node
-        families.player[family] = nodes.player[node]
-        families.first_child[family] = first_child
-        families.num_children[family] = count
-        families.infoset[family] = infoset
-        families.sequence[family] = nodes.sequence[node]
-        families.weight[family] = nodes.weight[node]
-        nodes.first_child[node] = first_child
-        nodes.num_children[node] = count
-        nodes.infoset[node] = infoset
-        nodes.value[node] = 0.0
 
     def add_nodes(self, count: int, **columns: Any) -> slice:
         """Adds rows; columns that are not given start as zero."""

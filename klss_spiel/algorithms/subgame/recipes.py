@@ -181,7 +181,9 @@ def SAFE_1_KLSS(
 
     Theorem 4.1 covers a solve at one infoset. Solved everywhere from the original
     blueprint (`Schedule.SEPARATE`) it is covered by none, and in four of 90 random
-    cases the strategy lost more than before; nested, in none of the same 90.
+    cases the strategy lost more than before; nested, in none of the same 90, but in
+    Leduc poker from 50 iterations of CFR+ (exploitability .0341 before, .0356 after;
+    `Schedule.UPDATED`, which theorems cover: .0246).
 
     Args:
       gift_scale: eta; the paper's theorem 4.1 needs at most 1, its experiments use 2.

@@ -77,17 +77,23 @@ class DarkChessGame(adapter.ChessGame):
         return tree.game_tree(self._dark_chess_setup, str(self), max_nodes, progress)
 
     def search_game(
-        self, evaluator: LeafEvaluator | str | Specification | None = None
+        self,
+        evaluator: LeafEvaluator | str | Specification | None = None,
+        belief_limit: int | None = None,
+        sample_belief: bool = True,
     ) -> SearchGame | None:
         """The game as a search sees it, on packed positions; see `packed.search_game`.
 
         Args:
             evaluator: White's utility at such positions, or a name
                 (`klss_spiel.evaluators`); `evaluators.DEFAULT` unless given.
+            belief_limit: positions above which a belief becomes a sample.
+            sample_belief: whether it may; else that is an error.
 
         Returns:
             None for rules by which only the states themselves can be searched.
         """
+        from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT
         from klss_spiel.games.chess.packed.search_game import DarkChess
 
         if not self._dark_chess_setup.variant.observe_every_ply:
@@ -96,7 +102,8 @@ class DarkChessGame(adapter.ChessGame):
             evaluator = make_evaluator(self, evaluator or DEFAULT)
         if isinstance(evaluator, Evaluator) and evaluator.positions == STATES:
             return None
-        return DarkChess(self._dark_chess_setup, evaluator)
+        limit = DEFAULT_LIMIT if belief_limit is None else belief_limit
+        return DarkChess(self._dark_chess_setup, evaluator, limit, sample_belief)
 
 
 registration.register(_GAME_TYPE, DarkChessGame)

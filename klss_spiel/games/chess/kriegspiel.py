@@ -27,10 +27,14 @@ import enum
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+from klss_spiel.evaluators import STATES, Evaluator, make_evaluator
 from klss_spiel.games import registration
 from klss_spiel.games.chess import adapter, boards, play, rules
+from klss_spiel.games.chess.evaluators import DEFAULT
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.games.chess.kriegspiel_umpire import AreThereAny
+from klss_spiel.search_game import LeafEvaluator, SearchGame
+from klss_spiel.specification import Specification
 
 _SHORT_NAME: Final = "python_kriegspiel"
 _LONG_NAME: Final = "Kriegspiel on any board; White is player 0"
@@ -89,6 +93,37 @@ class KriegspielGame(adapter.ChessGame):
         from klss_spiel.games.chess.packed.kriegspiel_moments import PackedKriegspielMoment
 
         return PackedKriegspielMoment.first(self._kriegspiel_setup)
+
+    def search_game(
+        self,
+        evaluator: LeafEvaluator | str | Specification | None = None,
+        belief_limit: int | None = None,
+        sample_belief: bool = True,
+    ) -> SearchGame | None:
+        """The game as a search sees it, on packed positions.
+
+        See `packed.kriegspiel_search_game`.
+
+        Args:
+            evaluator: White's utility at such positions, or a name
+                (`klss_spiel.evaluators`); `evaluators.DEFAULT` unless given.
+            belief_limit: positions above which a belief becomes a sample.
+            sample_belief: whether it may; else that is an error.
+
+        Returns:
+            None where only the states themselves can be searched: if knowledge limits
+            the tries, or the evaluator looks at states.
+        """
+        from klss_spiel.games.chess.packed.kriegspiel_search_game import DEFAULT_LIMIT, Kriegspiel
+
+        if self._kriegspiel_setup.tries is Tries.POSSIBLE:
+            return None
+        if evaluator is None or isinstance(evaluator, str | Specification):
+            evaluator = make_evaluator(self, evaluator or DEFAULT)
+        if isinstance(evaluator, Evaluator) and evaluator.positions == STATES:
+            return None
+        limit = DEFAULT_LIMIT if belief_limit is None else belief_limit
+        return Kriegspiel(self._kriegspiel_setup, evaluator, limit, sample_belief)
 
 
 registration.register(_GAME_TYPE, KriegspielGame)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from klss_spiel.games.chess import boards, rules
 
 QUIET: Final = "-"
-_CHECK_TEXT: Final = {
+CHECK_TEXT: Final = {
     rules.CheckDirection.VERTICAL: "check:vertical",
     rules.CheckDirection.HORIZONTAL: "check:horizontal",
     rules.CheckDirection.LONG_DIAGONAL: "check:long",
@@ -157,7 +157,7 @@ def announce(facts: Facts, any_rule: AreThereAny, side: int, width: int) -> Anno
     words = []
     if square is not None:
         words.append(f"{gone.name.lower()}:{boards.square_name(square, width)}")
-    words += [text for direction, text in _CHECK_TEXT.items() if direction in checks]
+    words += [text for direction, text in CHECK_TEXT.items() if direction in checks]
     if stuck:
         words.append("mate" if checks else "stalemate")
     elif dead:

@@ -7,6 +7,8 @@ players from the standard start. Times are processor seconds of one core. Tasks:
                  divided by that of `handmade`, `nodes` what the resolver looks at per child
     alpha-beta   searches from fixed positions to a fixed depth: `nodes_per_second`; `ratio`
                  is the row's time divided by that with a transposition table
+
+and those of `agent_search`: search, belief and first move.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from klss_spiel.games.chess.evaluators import resolver
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.alphabeta import DEFAULT_TABLE_ENTRIES, AlphaBeta
 from klss_spiel.games.chess.packed.counted_positions import with_counts
+from klss_spiel.run.suites import agent_search
 
 Row = dict[str, Any]
 
@@ -40,6 +43,10 @@ COLUMNS: Final = (
     "nodes_per_second",
     "children",
     "ns_per_child",
+    "iterations",
+    "bytes_per_node",
+    "seconds_per_million",
+    "wall_seconds",
 )
 
 _SUITE: Final = "agent"
@@ -78,9 +85,9 @@ _FULL: Final = Effort(40, 5, 7)
 
 
 def parts(quick: bool) -> list[str]:
-    """What there is to measure; all of it takes less than a minute."""
-    del quick
-    return ["evaluation", "alpha-beta"]
+    """What there is to measure; quickly less than a minute, else some minutes."""
+    measured = ["evaluation", "alpha-beta", "search", "belief"]
+    return measured if quick else [*measured, "first move"]
 
 
 def rows(part: str, quick: bool) -> Iterator[Row]:
@@ -91,7 +98,17 @@ def rows(part: str, quick: bool) -> Iterator[Row]:
             return _evaluations(effort)
         case "alpha-beta":
             return _searches(effort)
+        case "search":
+            return _named(agent_search.searches(agent_search.QUICK if quick else agent_search.FULL))
+        case "belief":
+            return _named(agent_search.beliefs(agent_search.QUICK if quick else agent_search.FULL))
+        case "first move":
+            return _named(agent_search.first_moves())
     raise ValueError(f"expected one of {parts(quick)}, got {part!r}")
+
+
+def _named(rows: Iterator[Row]) -> Iterator[Row]:
+    return ({"suite": _SUITE, **row} for row in rows)
 
 
 def _children(games: int) -> tuple[U64Array, packed.SideArray]:

@@ -1,8 +1,8 @@
 """Speed of solving: CFR+ iterations, cold starts, time to an exploitability, best responses.
 
-Ratios are OpenSpiel C++'s time over the contender's, both measured in this run:
-each time is the best of several rounds in which the contenders take turns, so
-that a busy moment of the machine does not hit only one of them.
+Ratios are OpenSpiel C++'s time over the contender's, both measured in this run. Contenders
+take turns, so that a busy moment of the machine does not hit only one of them; a time is
+the best of several rounds, and the ratio of iterations the median of five such runs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import pyspiel
 from klss_spiel.best_response import nash_conv
 from klss_spiel.openspiel import policy_to_pyspiel, tree_from_game, turn_based
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.run import cold_starts, contenders
+from klss_spiel.run import cold_starts, contenders, peers
 from klss_spiel.sequence_form import sequence_form_from_tree
 from klss_spiel.tree import GameTree
 
 SUITE = "cfr"
 COLUMNS = (
     *("suite", "game", "task", "contender", "seconds", "ratio"),
-    *("nodes", "setup_seconds", "microseconds_per_node", "iterations", "skipped"),
+    *("ratio_low", "ratio_high", "nodes", "setup_seconds", "wall_seconds"),
+    *("microseconds_per_node", "iterations", "skipped"),
 )
 _ITERATION = "CFR+ iteration"
 
@@ -47,8 +48,9 @@ _QUICK_GAMES = 4
 
 # The slow contenders run on games up to this many nodes.
 _SLOW_CONTENDERS = {"openspiel_python": 60_000, "openspiel_jax": 60_000, "LiteEFG": 400_000}
-_SLOW_TO_TARGET = {"openspiel_python": 10_000, "openspiel_jax": 10_000}
-_ROUNDS = 12
+_SLOW_TO_TARGET = {"openspiel_python": 10_000}
+_RUNS = 5
+_ROUNDS = 5
 _SECONDS_PER_MEASUREMENT = 0.05
 _TARGET_NASH_CONV = 0.02
 _COLD_GAMES = ("leduc", "liars dice 5")
@@ -62,9 +64,11 @@ _CONTENDERS = (
     contenders.KLSS_SPIEL_JAX,
     contenders.KLSS_SPIEL_JAX_FLOAT32,
     contenders.OPENSPIEL_PYTHON,
-    contenders.OPENSPIEL_JAX,
-    contenders.LITE_EFG,
 )
+
+
+# Run in a process of their own after the others, by the name shown.
+_PEERS = tuple(peers.PEERS)
 
 
 def parts(quick: bool) -> list[str]:
@@ -79,6 +83,8 @@ def rows(part: str, quick: bool) -> Iterator[dict[str, Any]]:
     start = time.perf_counter()
     tree = tree_from_game(game)
     build_seconds = time.perf_counter() - start
+    if part in _COLD_GAMES:
+        yield from _cold(part)
     yield from _iterations(part, game, tree)
     yield _row(
         part,
@@ -118,38 +124,50 @@ def _seconds(work: Callable[[], Any]) -> float:
 
 def _iterations(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any]]:
     """Seconds per CFR+ iteration of both players, and of everything before the first."""
+    too_slow = f"too slow on {tree.num_nodes} nodes"
     runs: dict[str, contenders.Run] = {}
     setup: dict[str, float] = {}
     chunk: dict[str, int] = {}
     skipped: dict[str, str] = {}
     for contender in _CONTENDERS:
         if tree.num_nodes > _SLOW_CONTENDERS.get(contender.name, tree.num_nodes):
-            skipped[contender.name] = f"too slow on {tree.num_nodes} nodes"
+            skipped[contender.name] = too_slow
             continue
         start = time.perf_counter()
-        try:
-            run = contender.start(game, tree)
-            run.advance(1)  # compiles, where anything is compiled
-        except contenders.Skipped as skip:
-            skipped[contender.name] = str(skip)
-            continue
+        run = contender.start(game, tree)
+        run.advance(1)  # compiles, where anything is compiled
         setup[contender.name] = time.perf_counter() - start
         chunk[contender.name] = _chunk(run)
         runs[contender.name] = run
-    best = dict.fromkeys(runs, float("inf"))
-    for _ in range(_ROUNDS):
-        for name, run in runs.items():
-            best[name] = min(best[name], _advance_seconds(run, chunk[name]))
+    best = {name: np.full(_RUNS, np.inf) for name in runs}
+    for i in range(_RUNS):
+        for _ in range(_ROUNDS):
+            for name, run in runs.items():
+                best[name][i] = min(best[name][i], _advance_seconds(run, chunk[name]))
     baseline = best["openspiel_cpp"]
     for name, seconds in best.items():
+        ratios = baseline / seconds
+        yield {
+            **_row(shown, _ITERATION, name, float(np.median(seconds)), None),
+            "ratio": float(np.median(ratios)),
+            "ratio_low": float(ratios.min()),
+            "ratio_high": float(ratios.max()),
+            "nodes": tree.num_nodes,
+            "setup_seconds": setup[name],
+        }
+    for peer in _PEERS:
+        if tree.num_nodes > _SLOW_CONTENDERS[peer]:
+            skipped[peer] = too_slow
+            continue
+        try:
+            theirs = peers.measure(peer, GAMES[shown], _ROUNDS)
+        except peers.Unavailable as error:
+            skipped[peer] = str(error)
+            continue
         yield _row(
-            shown,
-            _ITERATION,
-            name,
-            seconds,
-            baseline,
+            *(shown, _ITERATION, peer, theirs.seconds, float(np.median(baseline))),
             nodes=tree.num_nodes,
-            setup_seconds=setup[name],
+            setup_seconds=theirs.setup_seconds,
         )
     for name, reason in skipped.items():
         yield _row(shown, _ITERATION, name, None, None, skipped=reason)
@@ -190,7 +208,7 @@ def _best_responses(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str,
     form = sequence_form_from_tree(tree)
     policy = BehaviorPolicy.random(tree, np.random.default_rng(0))
     theirs = policy_to_pyspiel(policy)
-    ours = min(_seconds(lambda: nash_conv(policy, form)) for _ in range(3 * _ROUNDS))
+    ours = min(_seconds(lambda: nash_conv(policy, form)) for _ in range(_RUNS * _ROUNDS))
     baseline = _seconds(lambda: pyspiel.nash_conv(game, theirs))
     yield _row(shown, "nash_conv", "openspiel_cpp", baseline, baseline, nodes=tree.num_nodes)
     yield _row(shown, "nash_conv", "klss_spiel", ours, baseline, nodes=tree.num_nodes)
@@ -202,18 +220,16 @@ def _to_target(shown: str, game: Any, tree: GameTree) -> Iterator[dict[str, Any]
     task = f"CFR+ to nash_conv {_TARGET_NASH_CONV}"
     baseline = None
     for contender in _CONTENDERS:
-        seconds, done = 0.0, 0
-        try:
-            if tree.num_nodes > _SLOW_TO_TARGET.get(contender.name, tree.num_nodes):
-                raise contenders.Skipped(f"too slow on {tree.num_nodes} nodes")
-            contender.start(game, tree).advance(1)  # compile apart, as in the other rows
-            run = contender.start(game, tree)
-            while done == 0 or nash_conv(run.policy(), form) > _TARGET_NASH_CONV:
-                step = max(10, done // 4)
-                seconds += step * _advance_seconds(run, step)
-                done += step
-        except contenders.Skipped as skip:
-            yield _row(shown, task, contender.name, None, None, skipped=str(skip))
+        if tree.num_nodes > _SLOW_TO_TARGET.get(contender.name, tree.num_nodes):
+            reason = f"too slow on {tree.num_nodes} nodes"
+            yield _row(shown, task, contender.name, None, None, skipped=reason)
             continue
+        contender.start(game, tree).advance(1)  # compile apart, as in the other rows
+        run = contender.start(game, tree)
+        seconds, done = 0.0, 0
+        while done == 0 or nash_conv(run.policy(), form) > _TARGET_NASH_CONV:
+            step = max(10, done // 4)
+            seconds += step * _advance_seconds(run, step)
+            done += step
         baseline = baseline or seconds
         yield _row(shown, task, contender.name, seconds, baseline, iterations=done)

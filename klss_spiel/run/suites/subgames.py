@@ -22,7 +22,11 @@ import numpy as np
 
 from klss_spiel.algorithms.subgame.recipes import KLSS
 from klss_spiel.algorithms.subgame.refine import refine
-from klss_spiel.algorithms.subgame.solvers import LinearProgramming, sum_of_margins
+from klss_spiel.algorithms.subgame.solvers import (
+    LinearProgramming,
+    SolvableSubgame,
+    sum_of_margins,
+)
 from klss_spiel.algorithms.subgame.subgame import Subgame, SubgameBuilder, build_subgame
 from klss_spiel.arrays import FloatArray
 from klss_spiel.games.signal.n_matching_pennies import n_matching_pennies_rules
@@ -100,10 +104,10 @@ class _Recorder:
     behaviors: list[FloatArray]
 
     def solve(
-        self, subgames: Sequence[Subgame], bounds: Sequence[FloatArray | None]
+        self, subgames: Sequence[SolvableSubgame], bounds: Sequence[FloatArray | None]
     ) -> list[FloatArray]:
         behaviors = LinearProgramming().solve(subgames, bounds)
-        self.subgames += subgames
+        self.subgames += [subgame for subgame in subgames if isinstance(subgame, Subgame)]
         self.bounds += bounds
         self.behaviors += behaviors
         return behaviors
@@ -186,7 +190,9 @@ def _replay(
     return {"seconds": seconds, "ratio": seconds / ours, "value_error": error}
 
 
-def _fresh_solution(subgame: Subgame, bounds: FloatArray | None) -> tuple[float, FloatArray]:
+def _fresh_solution(
+    subgame: SolvableSubgame, bounds: FloatArray | None
+) -> tuple[float, FloatArray]:
     solution = LinearSolver().solve(
         subgame.form,
         subgame.player,
@@ -197,7 +203,9 @@ def _fresh_solution(subgame: Subgame, bounds: FloatArray | None) -> tuple[float,
     return solution.value, solution.plan
 
 
-def _scipy_solution(subgame: Subgame, bounds: FloatArray | None) -> tuple[float, FloatArray]:
+def _scipy_solution(
+    subgame: SolvableSubgame, bounds: FloatArray | None
+) -> tuple[float, FloatArray]:
     """The textbook program, then the second objective with the first as a constraint."""
     from scipy import optimize, sparse
 

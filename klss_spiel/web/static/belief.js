@@ -100,13 +100,14 @@ export class BeliefPanel {
     if (found.error) return found.error;
     if (!belief) return found.done ? "Not followed this far." : "Working it out …";
     if (belief.size === null) {
+      if (belief.between) return "The sample is followed from one turn of this player to the next.";
       return belief.complete ? "The game is over: there is nothing left to guess."
         : "Too many positions to follow any further.";
     }
     const count = belief.size.toLocaleString("en");
     const all = belief.complete ? "exactly" : "a sample of";
-    return `${all} ${count} position${belief.size === 1 ? "" : "s"}; numbers are percent of them, `
-      + "each counted once.";
+    return `${all} ${count} position${belief.size === 1 ? "" : "s"}; numbers are percent of them, ${
+      belief.weighted ? "weighted by how likely they are" : "each counted once"}.`;
   }
 
   drawChart(found) {

@@ -14,6 +14,12 @@ const HOW = {
   error: ": the game broke off",
 };
 
+function atRandom(count) {
+  if (!count) return [];
+  return [el("p", { class: "hint", id: "at-random" }, `The opponent's program failed at ${count} `
+    + `move${count === 1 ? "" : "s"} and moved at random there; the replay says why.`)];
+}
+
 export function playScreen(session) {
   let screen = null;
   const waiting = el("p", { class: "card narrow" }, "Connecting …");
@@ -311,7 +317,8 @@ class Play {
     }, "Again, sides swapped");
     this.after.replaceChildren(
       el("a", { class: "button primary", id: "replay", href: `#/record/${result.record}` },
-        "Lift the fog: replay"), again);
+        "Lift the fog: replay"), again,
+      ...atRandom(result.moves_at_random[1 - this.message.view.you]));
   }
 }
 

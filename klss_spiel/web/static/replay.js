@@ -3,7 +3,7 @@
 import { BeliefPanel } from "./belief.js";
 import { Board } from "./board.js";
 import { announce, ask, el } from "./dom.js";
-import { hexRows } from "./text_game.js";
+import { hexRows, withTiles } from "./text_game.js";
 
 const NUMBERS = {
   value: "value", nash_gap: "gap", depth: "depth", nodes: "nodes", new_nodes: "new nodes",
@@ -34,7 +34,7 @@ export function boardPair(family) {
         } else if (shown[i].length && shown[i].every((line) => /^[xo.pqyz]+$/i.test(line))) {
           box.replaceChildren(...hexRows(shown[i]));
         } else {
-          box.replaceChildren(...shown[i].map((line) => el("p", {}, line || "\u00a0")));
+          box.replaceChildren(...shown[i].map((line) => el("p", {}, ...withTiles(line || "\u00a0"))));
         }
       });
     },
@@ -47,6 +47,16 @@ function resultText(game) {
   const names = game.family === "text" ? game.players : ["White", "Black"];
   const score = own === other ? "drawn" : own > other ? `${names[0]} won` : `${names[1]} won`;
   return game.termination && game.termination !== "rules" ? `${score} (${game.termination})` : score;
+}
+
+// Who moved at random because the program failed: that is no game to judge a bot by.
+function failures(game) {
+  return game.players.flatMap((name, player) => {
+    const failed = (step) => step.player === player && step.report && step.report.failed;
+    const count = game.steps.filter(failed).length;
+    return count ? [el("p", { class: "hint", role: "note" }, `${name} failed at ${count} move${
+      count === 1 ? "" : "s"} and moved at random there; the reports say why.`)] : [];
+  });
 }
 
 function reportOf(step) {
@@ -143,7 +153,8 @@ export async function showGame(id, place) {
     el("section", { class: "card replay-head" },
       el("h1", {}, `${game.players[0]} – ${game.players[1]}`),
       el("p", { class: "hint" }, `${resultText(game)} · ${game.game} · `,
-        el("a", { href: `#/record/${game.id}`, id: "permalink" }, "link to this game"))),
+        el("a", { href: `#/record/${game.id}`, id: "permalink" }, "link to this game")),
+      ...failures(game)),
     pair.element,
     el("section", { class: "card controls" },
       el("div", { class: "row" },

@@ -2,6 +2,19 @@
 
 import { announce, el } from "./dom.js";
 
+// Names of the tiles that Unicode has from here on, as the buttons call them.
+const FIRST_TILE = 0x1F000;
+const TILES = ["Ew", "Sw", "Ww", "Nw", "Rd", "Gd", "Wd",
+  "1m", "2m", "3m", "4m", "5m", "6m", "7m", "8m", "9m"];
+
+// A line with tiles of Mahjong drawn, as few machines have letters for them.
+export function withTiles(line) {
+  return [...line].map((letter) => {
+    const name = TILES[letter.codePointAt(0) - FIRST_TILE];
+    return name ? el("span", { class: `tile tile-${name[1]}` }, name) : letter;
+  });
+}
+
 export class TextGame {
   constructor(onMove) {
     this.onMove = onMove;
@@ -12,7 +25,7 @@ export class TextGame {
   }
 
   update(view) {
-    this.lines.replaceChildren(...view.lines.map((line) => el("p", {}, line || "\u00a0")));
+    this.lines.replaceChildren(...view.lines.map((line) => el("p", {}, ...withTiles(line || "\u00a0"))));
     announce(view.lines.join(". "));
     if (view.hex) {
       this.cells.replaceChildren(...hexRows(view.hex, view.moves, this.onMove));

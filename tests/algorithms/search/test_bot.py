@@ -381,10 +381,8 @@ def test_what_cannot_be_played_is_refused_at_construction():
         SearchBot(KUHN, 0, SMALL, evaluator=3)
     with pytest.raises(ValueError, match="belief_limit"):
         SearchBot(search_game(KUHN), 0, SMALL, belief_limit=10)
-    with pytest.raises(ValueError, match="belief_limit"):
-        SearchBot(
-            "python_dark_chess(board=minimal4x3)", 0, SMALL, sample_belief=True, belief_limit=9
-        )
+    with pytest.raises(ValueError, match="belief_limit of 1 or more"):
+        SearchBot("python_dark_chess(board=minimal4x3)", 0, SMALL, belief_limit=0)
 
 
 def test_beliefs_past_their_limit_are_refused_or_sampled_as_the_error_says():

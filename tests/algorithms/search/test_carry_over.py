@@ -283,6 +283,27 @@ def test_gifts_lower_alternate_values_and_never_raise_them():
     assert lowered
 
 
+def test_gifts_under_frozen_strategies_are_in_the_unit_of_the_margins():
+    """ZS21, Algorithm 12: what is compared at a root is divided by its reach in the region."""
+    plain = dataclasses.replace(OBSCURO, gifts=False, min_infoset_size=1)
+    search = searched(DICE, plain, 600)
+    generous = searched(DICE, dataclasses.replace(plain, gifts=True), 600)
+    scaled = 0
+    for label in tree_from_game(DICE).infosets[0].index_of_label:
+        own = own_nodes(search.tree, search.game.infosets(0, label))
+        if not np.any(own):
+            continue
+        lowered = {}
+        for frozen in (False, True):
+            carry_over = dataclasses.replace(FROZEN_REGION, frozen=frozen)
+            kept = kept_roots(search, own, carry_over)
+            lowered[frozen] = kept.alternate - kept_roots(generous, own, carry_over).alternate
+        unit = np.bincount(kept.group, weights=kept.probability)
+        np.testing.assert_allclose(lowered[True], lowered[False] * unit, atol=1e-12)
+        scaled += int(np.any((lowered[False] > 1e-3) & (np.abs(unit - 1.0) > 1e-3)))
+    assert scaled
+
+
 def test_sampled_positions_are_capped_by_what_the_player_was_worth():
     def rosy(positions):
         return np.full(len(positions), 0.9)
@@ -302,18 +323,22 @@ def test_sampled_positions_are_capped_by_what_the_player_was_worth():
 
 def test_a_small_tree_is_topped_up_with_the_rest_of_the_belief():
     settings = dataclasses.replace(OBSCURO, min_infoset_size=256)
-    search = searched(DICE, settings, 30)
+    search = searched(DICE, settings, 80)
     tree = tree_from_game(DICE)
+    topped_up = 0
     for label in tree.infosets[0].index_of_label:
         belief = belief_at(search.game, 0, label)
         own = own_nodes(search.tree, search.game.infosets(0, label))
         later = continued(search, label)
         roots = own_nodes(later.tree, search.game.infosets(0, label))
-        histories = {tuple(s.history()) for s in later.tree.positions[np.flatnonzero(roots)]}
-        assert histories == {tuple(s.history()) for s in belief.positions}
+        histories = [tuple(s.history()) for s in later.tree.positions[np.flatnonzero(roots)]]
+        # Each of them once: what the old tree holds is not sampled again.
+        assert sorted(histories) == sorted(tuple(s.history()) for s in belief.positions)
+        topped_up += bool(np.any(own)) and len(histories) > np.count_nonzero(own)
         if not np.any(own):
             # The opponent knows everything at positions that come from nowhere.
             assert later.tree.num_roots == len(belief.positions)
+    assert topped_up
 
 
 def test_frozen_strategies_stay_and_their_leaves_are_left_alone():

@@ -136,3 +136,18 @@ def test_identifiers_do_not_depend_on_what_was_looked_at_before():
     second.informed(0, int(in_reverse.infoset_ids[0, 0]), in_reverse.position[::-1])
     np.testing.assert_array_equal(dealt.infoset_ids, in_reverse.infoset_ids)
     assert len(np.unique(dealt.infoset_ids)) == 6 + 1  # player 1 knows nothing yet
+
+
+def test_own_actions_are_remembered_where_the_game_does_not_repeat_them():
+    class Silent:
+        def information_state_string(self, player):
+            return "nothing new"
+
+    game = OpenSpielSearchGame(LEDUC)
+    before = int(game.initial().infoset_ids[0, 0])
+    after = [
+        game._step(0, before, mover, action, 1, Silent()) for mover in (0, 1) for action in (0, 1)
+    ]
+    # Player 0's own actions tell more than the text does, the opponent's do not.
+    assert after[0] != after[1]
+    assert after[2] == after[3]

@@ -79,7 +79,8 @@ def test_an_error_in_an_evaluators_code_is_raised(evaluator, error, words, worke
 
 def test_compiling_is_said_and_timed(monkeypatch):
     said = []
-    monkeypatch.setattr(compilation.logging, "info", lambda *words: said.append(words[0]))
+    monkeypatch.setattr(compilation.logging, "warning", lambda *words: said.append(words[0]))
+    compilation._say_once.cache_clear()
 
     @numba.njit
     def inner(x):

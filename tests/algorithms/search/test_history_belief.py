@@ -119,3 +119,52 @@ def test_a_copy_goes_its_own_way():
 def test_a_limit_below_one_is_refused():
     with pytest.raises(ValueError, match="at least 1"):
         HistoryBelief(pyspiel.load_game("kuhn_poker"), 0, limit=0)
+
+
+def test_an_action_that_was_not_legal_leaves_no_history():
+    """OpenSpiel's own complaint would not say what was told and by whom."""
+    game = pyspiel.load_game("liars_dice(dice_sides=3)")
+    belief = HistoryBelief(game, 0)
+    state = game.new_initial_state()
+    for face in (0, 1):
+        state.apply_action(face)
+    belief.advance(None, state.information_state_string(0))
+    liar = 6  # nobody has bid yet
+    assert liar not in state.legal_actions()
+    with pytest.raises(ValueError, match="no history"):
+        belief.advance(liar, state.information_state_string(0))
+
+
+def test_only_own_decisions_count_where_the_opponents_moves_go_unnoticed():
+    """In phantom tic-tac-toe the information state stays while the opponent moves."""
+    game = pyspiel.load_game("phantom_ttt")
+    belief = HistoryBelief(game, 0)
+    state = game.new_initial_state()
+    belief.advance(None, state.information_state_string(0))
+    state.apply_action(4)
+    waiting = state.information_state_string(0)
+    state.apply_action(0)
+    assert state.information_state_string(0) == waiting
+    belief.advance(4, waiting)
+    assert histories(belief) == {(4, square) for square in range(9) if square != 4} | {
+        (4, 4, square) for square in range(9) if square != 4
+    }
+
+
+def test_a_copy_draws_the_same_samples_and_leaves_the_originals_alone():
+    game = pyspiel.load_game("phantom_ttt")
+    drawn = []
+    for copies in (0, 1):
+        belief = HistoryBelief(game, 0, limit=4, sample=True, seed=5)
+        state = game.new_initial_state()
+        belief.advance(None, state.information_state_string(0))
+        for action in (4, 0):
+            state.apply_action(action)
+        for _ in range(copies):
+            copy = belief.copy()
+            copy.advance(4, state.information_state_string(0))
+            drawn.append(histories(copy))
+        belief.advance(4, state.information_state_string(0))
+        drawn.append(histories(belief))
+    assert drawn[0] == drawn[1] == drawn[2]
+    assert len(drawn[0]) == 4

@@ -9,7 +9,8 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer, play_probabilities
 from klss_spiel.algorithms.search.policy import search_policy
 from klss_spiel.algorithms.search.root import RootGadget
-from klss_spiel.algorithms.search.settings import OBSCURO
+from klss_spiel.algorithms.search.search import search_from_start
+from klss_spiel.algorithms.search.settings import OBSCURO, Iterate
 from klss_spiel.best_response import exploitability
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import tree_from_game
@@ -61,6 +62,39 @@ def test_a_tie_is_no_danger_and_a_loss_is():
     for margin in (-2.0 * tolerance, -0.3):
         np.testing.assert_allclose(purified([0] * 5, margin), [0, 0, 0, 1, 0])
         np.testing.assert_allclose(purified([0] * 5, margin, MIXING), LAST)
+
+
+def test_a_loss_within_the_tolerance_is_no_danger():
+    """One root infoset of m loses .3; the others are even."""
+    m = 3  # faces of the opponent's die
+    for tolerance, played in ((0.29 / m, [0, 0, 0, 1, 0]), (0.31, [0, 0.3, 0, 0.5, 0.2])):
+        settings = dataclasses.replace(OBSCURO, loss_tolerance=tolerance)
+        np.testing.assert_allclose(purified([0] * 5, -0.3, settings), played)
+    with pytest.raises(ValueError, match="loss_tolerance of at least 0"):
+        dataclasses.replace(OBSCURO, loss_tolerance=-0.1)
+
+
+def test_recent_play_is_the_average_since_half_of_the_budget():
+    recent = dataclasses.replace(OBSCURO, play=Iterate.RECENT, growth=1e-9)
+    search = search_from_start(search_game(KUHN), recent)
+    # All of the tree, so that both halves of the next run average over the same sequences.
+    search.run(Budget(nodes=500))
+    plans = []
+    iterate = search.iterate
+
+    def watched(count=1):
+        for _ in range(count):
+            plans.append(search.tree.sequences[0].plan[: search.tree.num_sequences[0]].copy())
+            iterate(1)
+
+    search.iterate = watched
+    start = search.effort.iterations
+    search.run(Budget(iterations=40))
+    half = search.halfway - start + 1
+    weights = (start + 1 + np.arange(half, 40)) ** recent.averaging
+    expected = np.einsum("t,ts->s", weights, np.array(plans[half:]))
+    np.testing.assert_allclose(search.tree.sequences[0].average[: len(expected)], expected)
+    np.testing.assert_array_equal(search.behavior(0), search.tree.average(0))
 
 
 def test_with_resolve_alone_the_top_action_is_played():

@@ -14,6 +14,7 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.policy import policy_of_search
 from klss_spiel.algorithms.search.search import search_from_start
 from klss_spiel.algorithms.search.settings import OBSCURO, Iterate
+from klss_spiel.algorithms.search.tree import PENDING
 from klss_spiel.best_response import exploitability
 from klss_spiel.budget import Budget
 from klss_spiel.openspiel import tree_from_game
@@ -237,3 +238,58 @@ def test_a_search_without_other_limits_ends_when_it_is_told_to():
     nodes = search.tree.num_nodes
     search.run(Budget(nodes=1000, stop=stop))
     assert search.tree.num_nodes == nodes
+
+
+def test_an_interrupted_search_goes_on_with_every_leaf():
+    """Leaves whose children were on their way can be expanded again."""
+    calls = 0
+
+    def interrupted(positions):
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+        return np.zeros(len(positions))
+
+    search = search_from_start(search_game(KUHN, interrupted), PLAIN, 0)
+    with pytest.raises(KeyboardInterrupt):
+        search.run(Budget(nodes=1000))
+    assert not np.any(search.tree.nodes.first_child[: search.tree.num_nodes] == PENDING)
+    search.run(Budget(nodes=1000))
+    assert search.tree.num_nodes >= searched(KUHN, PLAIN, 1000).tree.num_nodes
+
+
+@pytest.mark.parametrize("decimals", [0, 6])
+def test_new_infosets_start_at_the_best_child_or_evenly_among_equals(decimals):
+    """Obscuro, C.5; rounded values tie, exact ones do not."""
+    rng = np.random.default_rng(3)
+
+    def noisy(positions):
+        return np.round(rng.uniform(-1.0, 1.0, len(positions)), decimals)
+
+    search = search_from_start(search_game(DARK_HEX, noisy), OBSCURO, 0)
+    expand_all(search)
+    tied = distinct = 0
+    for player in (0, 1):
+        infosets, sequences = search.tree.infosets[player], search.tree.sequences[player]
+        for i in range(search.tree.num_infosets[player]):
+            first = infosets.first_sequence[i]
+            own = slice(first, first + infosets.num_actions[i])
+            best = sequences.value[own] == sequences.value[own].max()
+            np.testing.assert_allclose(sequences.strategy[own], best / best.sum())
+            tied += 1 < best.sum() < len(best)
+            distinct += best.sum() == 1 < len(best)
+    assert tied if decimals == 0 else distinct
+
+
+def test_half_of_the_budget_is_noticed_and_its_end_is_for_settling():
+    """Obscuro, C.8 asks which actions were stable since halfway."""
+    sizes = []
+    for settling in (0.0, 0.5):
+        settings = dataclasses.replace(OBSCURO, settling=settling, growth=0.05)
+        search = search_from_start(search_game(DICE), settings, 0)
+        search.run(Budget(iterations=80))
+        assert 0.35 * search.effort.iterations <= search.halfway < 0.5 * search.effort.iterations
+        sizes.append(search.tree.num_nodes)
+    # Without growth in the second half the tree is left at what it was by then.
+    assert sizes[1] < 0.5 * sizes[0]

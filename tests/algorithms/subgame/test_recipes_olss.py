@@ -6,6 +6,7 @@ import pyspiel
 import pytest
 from hypothesis import given
 
+from klss_spiel.algorithms import cfr
 from klss_spiel.algorithms.subgame.opponent_strategies import (
     biased_strategies,
     pure_strategies,
@@ -20,9 +21,9 @@ from klss_spiel.algorithms.subgame.recipes import (
     UNSAFE,
     Gadget,
 )
-from klss_spiel.algorithms.subgame.refine import infosets_after_chance, refine
+from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.subgame import SubgameBuilder, build_subgame
-from klss_spiel.best_response import best_response, best_response_to, nash_conv
+from klss_spiel.best_response import best_response, best_response_to, exploitability, nash_conv
 from klss_spiel.linear_program import solve
 from klss_spiel.openspiel import policy_from_openspiel, tree_from_game
 from klss_spiel.policy import BehaviorPolicy
@@ -303,3 +304,15 @@ def test_the_order_of_methods_in_leduc():
     mean = {name: np.mean(values) for name, values in results.items()}
     assert mean["olss"] < mean["safe"] < mean["blueprint"] < mean["1-klss"]
     assert mean["maxmargin"] < mean["safe"]
+
+
+def test_only_updated_solves_are_safe_all_over_leduc_poker():
+    """What the docstring of SAFE_1_KLSS says about schedules."""
+    tree = tree_from_game("leduc_poker")
+    blueprint = BehaviorPolicy(tree, cfr.solve(tree, 50).average_behavior)
+    before = exploitability(blueprint)
+    nested, updated = (
+        exploitability(refine(blueprint, SAFE_1_KLSS(), schedule=schedule).policy)
+        for schedule in (Schedule.NESTED, Schedule.UPDATED)
+    )
+    assert [before, nested, updated] == pytest.approx([0.0341, 0.0356, 0.0246], abs=1e-4)

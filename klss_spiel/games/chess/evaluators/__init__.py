@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from klss_spiel.evaluators import EVALUATORS, STATES, Evaluator, make_evaluator
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.specification import Specification, Value
 
 DEFAULT: Final = "resolver(handmade)"
@@ -16,19 +17,51 @@ DEFAULT: Final = "resolver(handmade)"
 
 def dark_chess_setup(game: Any, name: str) -> DarkChessSetup:
     """The setup of a game that is dark chess on packed positions; else ValueError."""
-    setup = getattr(game, "setup", None)
-    if not isinstance(setup, DarkChessSetup) or not setup.variant.observe_every_ply:
-        raise ValueError(
-            f"expected python_dark_chess with views after every ply for the evaluator {name}, "
-            f"got {game}"
-        )
+    setup = packed_setup(game, name)
+    if not isinstance(setup, DarkChessSetup):
+        raise ValueError(f"expected python_dark_chess for the evaluator {name}, got {game}")
     return setup
+
+
+def packed_setup(game: Any, name: str) -> DarkChessSetup | KriegspielSetup:
+    """The setup of a chess game that is searched on packed positions; else ValueError."""
+    setup = getattr(game, "setup", None)
+    if isinstance(setup, DarkChessSetup) and setup.variant.observe_every_ply:
+        return setup
+    if isinstance(setup, KriegspielSetup) and setup.tries is Tries.ALL:
+        return setup
+    raise ValueError(
+        "expected python_dark_chess with views after every ply or python_kriegspiel with all "
+        f"tries for the evaluator {name}, got {game}"
+    )
 
 
 def _make_handmade(game: Any) -> Evaluator:
     from klss_spiel.games.chess.evaluators.handmade import handmade_evaluator
 
-    return handmade_evaluator(dark_chess_setup(game, "handmade"))
+    return handmade_evaluator(packed_setup(game, "handmade"))
+
+
+def _make_simple(game: Any) -> Evaluator:
+    from klss_spiel.games.chess.evaluators.simple import simple_evaluator
+
+    return simple_evaluator(dark_chess_setup(game, "simple"))
+
+
+def _make_network(game: Any, path: str | None = None) -> Evaluator:
+    """The package's own network, or that of a file; 8x8 only."""
+    from klss_spiel.games.chess.evaluators.neural import network_evaluator
+
+    return network_evaluator(dark_chess_setup(game, "network"), path)
+
+
+def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
+    """A network of a chess program, of the kind HalfKAv2_hm; 8x8 only."""
+    from klss_spiel.games.chess.evaluators.neural import nnue_evaluator
+    from klss_spiel.games.chess.networks.nnue import SCALE
+
+    setup = dark_chess_setup(game, "nnue")
+    return nnue_evaluator(setup, path, SCALE if scale is None else scale)
 
 
 def _make_resolver(
@@ -38,7 +71,7 @@ def _make_resolver(
     from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
     from klss_spiel.games.chess.evaluators.resolver import NODE_LIMIT, resolver
 
-    setup = dark_chess_setup(game, "resolver")
+    setup = packed_setup(game, "resolver")
     evaluator = make_evaluator(game, Specification.nested(inner))
     if evaluator.positions == STATES:
         raise ValueError(f"expected an evaluator of packed positions in resolver, got {inner}")
@@ -50,7 +83,7 @@ def _make_alphabeta(game: Any, depth: int = 3, nodes: int = 20_000) -> Evaluator
     """Searches each position as if everything could be seen."""
     from klss_spiel.games.chess.evaluators.alphabeta import alphabeta_evaluator
 
-    return alphabeta_evaluator(dark_chess_setup(game, "alphabeta"), depth, nodes)
+    return alphabeta_evaluator(packed_setup(game, "alphabeta"), depth, nodes)
 
 
 def _make_uci(
@@ -70,5 +103,8 @@ def _make_uci(
 
 EVALUATORS.register("alphabeta", _make_alphabeta)
 EVALUATORS.register("handmade", _make_handmade)
+EVALUATORS.register("network", _make_network)
+EVALUATORS.register("nnue", _make_nnue)
 EVALUATORS.register("resolver", _make_resolver)
+EVALUATORS.register("simple", _make_simple)
 EVALUATORS.register("uci", _make_uci)

@@ -10,12 +10,12 @@ import numpy as np
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.evaluators import Evaluator
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
-from klss_spiel.games.chess.evaluators.packed_evaluation import on_positions
+from klss_spiel.games.chess.evaluators.packed_evaluation import PackedSetup, on_positions
 from klss_spiel.games.chess.packed.alphabeta import AlphaBeta
 from klss_spiel.games.chess.packed.positions import Layout, SideArray, layout
 
 
-def alphabeta_evaluator(setup: DarkChessSetup, depth: int, nodes: int) -> Evaluator:
+def alphabeta_evaluator(setup: PackedSetup, depth: int, nodes: int) -> Evaluator:
     """Values of positions by alpha-beta with iterative deepening.
 
     Args:
@@ -23,7 +23,11 @@ def alphabeta_evaluator(setup: DarkChessSetup, depth: int, nodes: int) -> Evalua
         depth: plies before captures are resolved.
         nodes: positions to look at before stopping.
     """
-    engine = AlphaBeta(layout(setup.start.width, setup.start.height), setup.variant)
+    board = layout(setup.start.width, setup.start.height)
+    if isinstance(setup, DarkChessSetup):
+        engine = AlphaBeta(board, setup.variant)
+    else:
+        engine = AlphaBeta(board, legal=True)
 
     def evaluate(board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
         del board  # the engine was made for it

@@ -1,9 +1,9 @@
 """Evaluations of packed boards, and how they become a search's evaluators and back.
 
 A `PackedEvaluation` looks at boards [n, 4] and sides to move [n]. A search holds
-positions with counts [n, 5] (`packed.counted_positions`). Evaluators that ask another one
-about boards of their own making (`resolver(X)`) use both directions, so that any
-evaluator of dark chess can be X.
+positions with counts [n, 5], or wider rows (`packed.counted_positions`, `kernels.tries`).
+Evaluators that ask another one about boards of their own making (`resolver(X)`) use both
+directions, so that any evaluator of these games can be X.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ import numpy.typing as npt
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.evaluators import Evaluator
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
+from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup
 from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
 from klss_spiel.games.chess.packed.positions import Layout, SideArray, layout
 from klss_spiel.search_game import LeafEvaluator
+
+PackedSetup = DarkChessSetup | KriegspielSetup
 
 # White's expected utility: (board, [n, 4] positions, [n] sides to move) -> [n].
 PackedEvaluation = Callable[[Layout, U64Array, SideArray], npt.NDArray[np.floating[Any]]]
 
 
-def on_positions(name: str, evaluation: PackedEvaluation, setup: DarkChessSetup) -> Evaluator:
+def on_positions(name: str, evaluation: PackedEvaluation, setup: PackedSetup) -> Evaluator:
     """An evaluation of boards as an evaluator of a search's positions."""
     board = layout(setup.start.width, setup.start.height)
     first = setup.start.side
@@ -34,10 +37,11 @@ def on_positions(name: str, evaluation: PackedEvaluation, setup: DarkChessSetup)
         sides = sides_of(positions, first)
         return np.asarray(evaluation(board, boards_of(positions), sides), dtype=np.float64)
 
-    return Evaluator(name, evaluate, "python_dark_chess")
+    is_dark = isinstance(setup, DarkChessSetup)
+    return Evaluator(name, evaluate, "python_dark_chess" if is_dark else "python_kriegspiel")
 
 
-def on_boards(evaluator: LeafEvaluator, setup: DarkChessSetup) -> PackedEvaluation:
+def on_boards(evaluator: LeafEvaluator, setup: PackedSetup) -> PackedEvaluation:
     """An evaluator of a search's positions as an evaluation of boards, counts new."""
     first = setup.start.side
 

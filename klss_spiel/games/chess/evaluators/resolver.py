@@ -22,9 +22,12 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.evaluators import Evaluator
-from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators import DEFAULT
-from klss_spiel.games.chess.evaluators.packed_evaluation import PackedEvaluation, on_positions
+from klss_spiel.games.chess.evaluators.packed_evaluation import (
+    PackedEvaluation,
+    PackedSetup,
+    on_positions,
+)
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.kernels import captures
 
@@ -98,6 +101,6 @@ def resolver(
     return resolved
 
 
-def default_evaluator(setup: DarkChessSetup) -> Evaluator:
-    """The evaluator of a game of dark chess for which none is chosen."""
+def default_evaluator(setup: PackedSetup) -> Evaluator:
+    """The evaluator of a game of dark chess or Kriegspiel for which none is chosen."""
     return on_positions(DEFAULT, resolver(packed.evaluate), setup)

@@ -51,6 +51,11 @@ class Reading:
     castling: int
     marks: str
 
+    @property
+    def steps(self) -> int:
+        """How many plies have been seen."""
+        return self.plies
+
     def since(self, plies: int) -> list[Reading]:
         """The readings after so many plies up to this one, in order."""
         found: list[Reading] = []
@@ -143,6 +148,30 @@ class InformationStates:
         word = 0 if move is None else positions.pack_move(self._board, move) + 1
         key = np.uint64(knowledge.extend_one(last.key, np.uint64(word), seen))
         return Reading(last.plies + 1, key, move, seen, last, castling, marks)
+
+
+def quiet_readings(reading: Reading, player: int) -> list[Reading]:
+    """The latest readings, since the player moved a pawn, captured or lost something.
+
+    What the opponent's unseen pawns do is not known.
+    """
+    kinds = range(rules.PAWN, rules.KING + 1)
+    pieces = [boards.piece_letter(rules.piece(kind, player)) for kind in kinds]
+    pawn = boards.piece_letter(rules.piece(rules.PAWN, player))
+    quiet: list[Reading] = []
+    now: Reading | None = reading
+    while now is not None and now.before is not None:
+        last = now.before.marks
+        if now.move is not None:
+            final = last[now.move.source] == pawn
+            final |= last[now.move.target] != observation.VACANT
+        else:
+            final = sum(map(last.count, pieces)) != sum(map(now.marks.count, pieces))
+        if final:
+            break
+        quiet.append(now)
+        now = now.before
+    return quiet[::-1]
 
 
 def _marks(view: str) -> str:

@@ -7,8 +7,6 @@ imports numba.
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import numpy.typing as npt
 
@@ -24,15 +22,8 @@ from klss_spiel.games.chess.kriegspiel_play import (
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import states
 from klss_spiel.games.chess.packed.kernels import umpire as kernels
+from klss_spiel.games.chess.packed.kriegspiel_sets import rising_diagonals
 from klss_spiel.games.chess.packed.recorded_moment import RecordedGame, RecordedMoment
-
-
-@functools.cache
-def _rising_diagonals(board: positions.Layout) -> npt.NDArray[np.bool_]:
-    """[64] whether the rising diagonal through each cell is the long one."""
-    rising = np.zeros(len(board.square_of), dtype=np.bool_)
-    rising[board.cell_of] = rules.geometry(board.width, board.height).long_rising
-    return rising
 
 
 class PackedKriegspielMoment(RecordedMoment[KriegspielSetup]):
@@ -62,7 +53,7 @@ class PackedKriegspielMoment(RecordedMoment[KriegspielSetup]):
             False,
             False,
             setup.horizon,
-            _rising_diagonals(board),
+            rising_diagonals(board),
         )
         (words,) = positions.pack([start])
         record = states.new_record(words, start.halfmove_clock)

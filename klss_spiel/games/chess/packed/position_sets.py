@@ -15,78 +15,24 @@ game tells a player `packed.positions.observation_from_text`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 
-from klss_spiel.arrays import U64Array
+from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess import rules
+from klss_spiel.games.chess.packed.collected_positions import (
+    DEFAULT_LIMIT,
+    NO_WEIGHTS,
+    Members,
+    Sieve,
+    collect,
+    collect_rows,
+    replaced,
+)
+from klss_spiel.games.chess.packed.collected_positions import distinct as distinct
 from klss_spiel.games.chess.packed.kernels import beliefs as kernels
-from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE
-from klss_spiel.games.chess.packed.kernels.moves import MAX_MOVES
 from klss_spiel.games.chess.packed.positions import Layout, layout, pack, pack_move
 from klss_spiel.games.chess.packed.transition import Transition
-
-DEFAULT_LIMIT: Final = 4_000_000
-
-_SMALLEST_ROOM: Final = 8192
-_GROWTH: Final = 4
-# Every position is followed by at most this many, so a set with that much room goes on.
-_SLACK: Final = 2 * MAX_MOVES
-
-# (first not yet added, table, store, count, threshold) -> (first not yet added, count)
-_Step = Callable[[int, U64Array, U64Array, int, np.uint64], tuple[int, int]]
-
-
-def _collect(step: _Step, total: int, guess: int, limit: int) -> tuple[U64Array, float]:
-    """Runs a kernel that fills a set, giving it more room or thinning it when it is full.
-
-    Large arrays are made here and not in the kernel because numpy asks the system for
-    huge pages, without which the random accesses take twice as long.
-
-    Returns:
-        The positions, and which fraction of all they are (1 if none was left out).
-    """
-    room = min(max(guess, _SMALLEST_ROOM), limit) + _SLACK
-    store = np.empty((room, 4), dtype=np.uint64)
-    table = np.zeros(_slots(room), dtype=np.uint64)
-    start, count, threshold = 0, 0, FULL
-    while True:
-        start, count = step(start, table, store, count, threshold)
-        if start == total and count <= limit:
-            return store[:count], float(threshold) / float(FULL)
-        old = store
-        if count <= limit and room < limit + _SLACK:
-            room = min(_GROWTH * room, limit + _SLACK)
-            store = np.empty((room, 4), dtype=np.uint64)
-        else:
-            threshold >>= ONE
-        table = np.zeros(_slots(room), dtype=np.uint64)
-        count = int(kernels.refill(old, table, store, count, threshold))
-
-
-def _slots(room: int) -> int:
-    """Size of a table for so many positions: a power of two, a third free or more."""
-    return 1 << (3 * room // 2).bit_length()
-
-
-def distinct(positions: U64Array, limit: int = DEFAULT_LIMIT) -> tuple[U64Array, float]:
-    """Positions [n, 4] without doubles, in order of first appearance.
-
-    Returns:
-        At most `limit` of them, and which fraction they are: 1 if all, else the part of
-        the hash values below which a uniform sample was kept.
-    """
-    words = np.ascontiguousarray(positions)
-
-    def step(
-        start: int, table: U64Array, store: U64Array, count: int, threshold: np.uint64
-    ) -> tuple[int, int]:
-        reached, filled = kernels.insert_all(words, start, table, store, count, threshold)
-        return int(reached), int(filled)
-
-    return _collect(step, len(words), len(words), limit)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,6 +47,8 @@ class PositionSet:
         complete: whether these are all. If not, they are a sample, and the true position
             may be missing.
         fraction: estimate of the part of all consistent positions that are here; 1 if complete.
+        weights: [n] how many fitting histories end in each position of a sample, by an
+            estimate in any unit; None while the set is complete.
     """
 
     transition: Transition
@@ -109,6 +57,7 @@ class PositionSet:
     positions: U64Array
     complete: bool = True
     fraction: float = 1.0
+    weights: FloatArray | None = None
 
     @classmethod
     def of(
@@ -144,17 +93,21 @@ class PositionSet:
             raise ValueError(f"expected the turn of side {self.viewer}, it is that of {self.side}")
         demands = self._demands(observation)
         word = pack_move(self.board, move)
-        moved = kernels.move_and_filter(self.positions, self.viewer, word, demands)
+        moved, origin = kernels.move_and_filter(self.positions, self.viewer, word, demands)
+        weights = None if self.weights is None else self.weights[origin]
         # A captured rook may or may not have been allowed to castle: two become one.
-        positions, _ = distinct(moved, max(len(moved), 1))
-        return dataclasses.replace(self, side=1 - self.side, positions=positions)
+        found = collect_rows(moved, weights, max(len(moved), 1))
+        return replaced(self, found, side=1 - self.side)
 
-    def after_opponent_move(self, observation: U64Array, limit: int = DEFAULT_LIMIT) -> PositionSet:
+    def after_opponent_move(
+        self, observation: U64Array, limit: int = DEFAULT_LIMIT, salt: int = 0
+    ) -> PositionSet:
         """The set after an unknown move of the opponent and what the player sees then ([5]).
 
         Args:
             observation: the player's view after the move.
             limit: size above which the set becomes an incomplete sample.
+            salt: which sample.
         """
         if self.side == self.viewer:
             raise ValueError(f"expected the turn of side {1 - self.viewer}, got {self.side}")
@@ -164,23 +117,17 @@ class PositionSet:
         before = np.ascontiguousarray(self.positions)
         game = (self.board.masks, self.transition.variant.queen_only)
 
-        def step(
-            start: int, table: U64Array, store: U64Array, count: int, threshold: np.uint64
-        ) -> tuple[int, int]:
-            members = (table, store)
+        given = NO_WEIGHTS if self.weights is None else np.ascontiguousarray(self.weights)
+
+        def step(start: int, members: Members, count: int, sieve: Sieve) -> tuple[int, int]:
             reached, filled = kernels.insert_successors(
-                before, start, self.viewer, game, demands, members, count, threshold
+                before, given, start, self.viewer, game, demands, members, count, sieve
             )
             return int(reached), int(filled)
 
-        positions, fraction = _collect(step, len(before), 2 * len(before), limit)
-        return dataclasses.replace(
-            self,
-            side=1 - self.side,
-            positions=positions,
-            complete=self.complete and fraction == 1.0,
-            fraction=self.fraction * fraction,
-        )
+        weighted = self.weights is not None
+        found = collect(step, len(before), 2 * len(before), limit, weighted, salt)
+        return replaced(self, found, side=1 - self.side)
 
     def _demands(self, observation: U64Array) -> U64Array:
         if observation.shape != (5,) or observation.dtype != np.uint64:

@@ -189,7 +189,7 @@ def checked(positions: U64Array) -> U64Array:
 def side_array(side: Sides, n: int) -> SideArray:
     """[n] side to move of each position."""
     sides = np.asarray(side)
-    if sides.size and not np.isin(sides, (rules.WHITE, rules.BLACK)).all():
+    if not ((sides == rules.WHITE) | (sides == rules.BLACK)).all():
         raise ValueError(f"expected sides {rules.WHITE} or {rules.BLACK}, got {side!r}")
     return np.ascontiguousarray(np.broadcast_to(sides, (n,)), dtype=np.uint8)
 

@@ -4,37 +4,50 @@
 (`packed.counted_positions`). What a player knows is a 64-bit key of the own moves and
 observations so far.
 
-The search sees every ending but draws by repetition. Positions that come from a belief
-start their fifty-move count anew: a player does not know it.
+Its expansion sees every ending but draws by repetition; what a search needs to see them is
+here, too (`klss_spiel.search_game.RepeatingGame`). Positions that come from a belief start
+their fifty-move count anew: a player does not know it, only the most it can be.
 
 Information states are read by `packed.information_states`.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess import boards
+from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.packed import positions as packed
+from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
+from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, distinct
 from klss_spiel.games.chess.packed.counted_positions import (
     boards_of,
     counts_of,
     sides_of,
     with_counts,
 )
-from klss_spiel.games.chess.packed.information_states import InformationStates
-from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys
-from klss_spiel.games.chess.packed.position_sets import DEFAULT_LIMIT, PositionSet
+from klss_spiel.games.chess.packed.information_states import (
+    InformationStates,
+    Reading,
+    quiet_readings,
+)
+from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys, view_key
+from klss_spiel.games.chess.packed.position_sets import PositionSet
 from klss_spiel.games.chess.packed.transition import Transition
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
+
+_BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
+# A player who fears the fifty-move rule should see some plies of what leads past it.
+_PLIES_TO_SEE: Final = 6
+# Positions of a sampled belief: what can be followed in a fraction of a second.
+_SAMPLE: Final = 1 << 18
 
 
 class DarkChess:
@@ -45,6 +58,7 @@ class DarkChess:
         setup: DarkChessSetup,
         evaluator: LeafEvaluator | None = None,
         belief_limit: int = DEFAULT_LIMIT,
+        sample_belief: bool = True,
     ) -> None:
         """Makes dark chess searchable.
 
@@ -53,6 +67,7 @@ class DarkChess:
             evaluator: White's utility at positions [n, 5]; the hand-made evaluation after
                 captures are resolved unless given.
             belief_limit: positions above which a belief becomes a sample.
+            sample_belief: whether it may; else that is an error.
         """
         if not setup.variant.observe_every_ply:
             raise ValueError("expected rules by which players look at the board after every ply")
@@ -62,12 +77,17 @@ class DarkChess:
         self.name = f"python_dark_chess(fen={boards.fen_of(setup.start)},horizon={setup.horizon})"
         self.utility_scale = 1.0
         self.utility_offset = 0.0
-        self.belief_limit = belief_limit
+        self.limits = BeliefLimits(belief_limit, min(belief_limit, _SAMPLE), sample_belief)
         self._evaluator = evaluator or default_evaluator(setup)
         words = packed.pack([setup.start])
         self._start = with_counts(words, 0, setup.start.halfmove_clock)
         self.told = InformationStates(setup)
         self._start_keys = packed.observation_keys(self.board, words, setup.start.side)[0]
+
+    def warm_up(self) -> None:
+        """Compiles or loads what only large beliefs use."""
+        words = boards_of(self.expand(self._start, self._start_keys[:, None]).position)
+        distinct(words, limit=1)
 
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
         """[n] who is to move."""
@@ -117,46 +137,54 @@ class DarkChess:
         """[n] boards that can be compared."""
         return [row.tobytes() for row in boards_of(positions)]
 
+    def position_keys(self, positions: U64Array) -> U64Array:
+        """[n] equal where the board, the rights and the side to move are the same."""
+        side_words = np.array([0, _BLACK_TO_MOVE], dtype=np.uint64)
+        keys: U64Array = position_keys(positions) ^ side_words[self.sides(positions)]
+        return keys
+
+    def views(self, player: int, positions: U64Array) -> U64Array:
+        """[n] equal where the player sees the same."""
+        sides = self.sides(positions)
+        keys: U64Array = packed.observation_keys(self.board, boards_of(positions), sides)
+        return keys[:, player]
+
+    def past_views(self, player: int, information_state: str) -> U64Array:
+        """[k] what the player saw after own moves since something last changed for good."""
+        quiet = quiet_readings(self.told.read(player, information_state), player)
+        keys = [view_key(reading.observation) for reading in quiet if reading.move is not None]
+        return np.array(keys, dtype=np.uint64)
+
+    def with_quiet_plies(
+        self, player: int, information_state: str, positions: U64Array
+    ) -> U64Array:
+        """The positions with the largest count towards the fifty-move rule they can have.
+
+        It stops short of a draw: the opponent may have moved a pawn out of sight.
+        """
+        quiet = len(quiet_readings(self.told.read(player, information_state), player))
+        plies, clock = counts_of(positions)
+        most = np.uint64(min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))
+        return with_counts(boards_of(positions), plies, np.maximum(clock, most))
+
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""
         return ChessBelief(self, player)
 
+    def read(self, player: int, information_state: str) -> Reading:
+        """What the player has been told."""
+        return self.told.read(player, information_state)
 
-class ChessBelief:
-    """Positions that fit a player's information state. Mutable.
+    def first_held(self, player: int) -> PositionSet:
+        """The start of the game, as the player's belief holds it."""
+        return PositionSet.of(self.setup.start, player, self.transition)
 
-    Attributes:
-        complete: whether none is missing.
-        positions: [n, 5].
-    """
+    def follow(self, held: PositionSet, told: Reading, limit: int, salt: int) -> PositionSet:
+        """What a belief holds one ply later."""
+        if told.move is None:
+            return held.after_opponent_move(told.observation, limit, salt)
+        return held.after_own_move(told.move, told.observation)
 
-    def __init__(self, game: DarkChess, player: int) -> None:
-        self._game = game
-        self._player = player
-        self._set = PositionSet.of(game.setup.start, player, game.transition)
-        self._plies = 0
-
-    @property
-    def complete(self) -> bool:
-        """Whether no consistent position is missing."""
-        return self._set.complete
-
-    @property
-    def positions(self) -> U64Array:
-        """[n, 5] the positions."""
-        return with_counts(self._set.positions, self._plies)
-
-    def advance(self, action: int | None, information_state: str) -> None:
-        """Moves on to what the player is told now; the own action is in it."""
-        del action
-        reading = self._game.told.read(self._player, information_state)
-        for ply in reading.since(self._plies):
-            if ply.move is None:
-                self._set = self._set.after_opponent_move(ply.observation, self._game.belief_limit)
-            else:
-                self._set = self._set.after_own_move(ply.move, ply.observation)
-            self._plies = ply.plies
-
-    def copy(self) -> ChessBelief:
-        """A belief that can be advanced on its own."""
-        return copy.copy(self)
+    def rows(self, held: PositionSet, told: Reading | None) -> U64Array:
+        """[n, 5] what a belief holds as positions of the search."""
+        return with_counts(held.positions, 0 if told is None else told.plies)

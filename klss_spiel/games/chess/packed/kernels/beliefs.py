@@ -1,4 +1,4 @@
-"""Sets of packed positions, compiled: no doubles, and the update of a belief.
+"""What a player of dark chess holds possible, compiled: the update of a belief.
 
 A belief is every position consistent with what one player has seen. After the
 opponent's move it becomes all successors that look like the new observation. Looking
@@ -14,9 +14,7 @@ observation: every line of sight meets the same cells. The cells at which a posi
 breaks them must all be the source or the target of the last move (castling and en
 passant apart), so it is enough to generate moves from and to the right cells.
 
-Sets that outgrow their limit are thinned to the positions whose hash falls below a
-threshold, which halves whenever it must: a uniform sample that does not depend on the
-order in which positions are found.
+How positions are collected, weighted and thinned is in `kernels.position_tables`.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     bit_count,
     first_cell,
     pawn_attacks_of_set,
-    prefetch,
 )
 from klss_spiel.games.chess.packed.kernels.moves import (
     BOARD,
@@ -46,7 +43,7 @@ from klss_spiel.games.chess.packed.kernels.moves import (
     keep_permitted,
     settle,
 )
-from klss_spiel.games.chess.packed.kernels.observations import hash_words
+from klss_spiel.games.chess.packed.kernels.position_tables import BATCH, insert_batch, put
 from klss_spiel.kernels import kernel
 
 # Words of a filter: what an observation demands of a position.
@@ -65,14 +62,7 @@ _ENTER: Final = 11  # cells that it may have entered
 _FALLEN: Final = 12  # all cells if the viewer's king has been captured, else none
 FILTER_WORDS: Final = 13
 
-# Positions added to a set together.
-BATCH: Final = 256
-
-_INDEX_BITS: Final = np.uint64(0xFFFFFFFF)
-_TAG_BITS: Final = np.uint64(0xFFFFFFFF00000000)
 _MOST_CHANGES: Final = 4  # castling changes four cells
-_S3: Final = np.uint64(3)
-_S5: Final = np.uint64(5)
 _S16: Final = np.uint64(16)
 _TWO_STEPS_WORD: Final = np.uint64(1 << 15 | 1 << 18)
 
@@ -186,165 +176,40 @@ def possible_last_moves(
 
 
 @kernel
-def _insert_batch(table: Any, store: Any, count: Any, batch: Any, size: Any) -> Any:
-    """Adds the new ones among `size` positions to a set; returns its new count.
-
-    The table is of open addressing; an entry holds the upper half of a position's hash and
-    one plus its place in `store`. Memory latency is all that costs time here, so
-    every access is announced one pass ahead.
-
-    Args:
-        table: [power of two] entries, at least a third of them free.
-        store: [room, 4] positions of the set.
-        count: their number.
-        batch: [BATCH, 5] positions and their hashes.
-        size: how many of the batch to add.
-    """
-    last = np.uint64(len(table) - 1)
-    for i in range(size):
-        entry = table[batch[i, 4] & last]
-        if entry & _TAG_BITS == batch[i, 4] & _TAG_BITS and entry != ZERO:
-            prefetch(np.uint64(store.ctypes.data) + (((entry & _INDEX_BITS) - ONE) << _S5))
-    for i in range(size):
-        p0, p1, p2, p3 = batch[i, 0], batch[i, 1], batch[i, 2], batch[i, 3]
-        slot = batch[i, 4] & last
-        tag = batch[i, 4] & _TAG_BITS
-        new = True
-        while True:
-            entry = table[slot]
-            if entry == ZERO:
-                break
-            if entry & _TAG_BITS == tag:
-                other = (entry & _INDEX_BITS) - ONE
-                if (
-                    store[other, 0] == p0
-                    and store[other, 1] == p1
-                    and store[other, 2] == p2
-                    and store[other, 3] == p3
-                ):
-                    new = False
-                    break
-            slot = (slot + ONE) & last
-        if new:
-            table[slot] = tag | (count + ONE)
-            store[count, 0] = p0
-            store[count, 1] = p1
-            store[count, 2] = p2
-            store[count, 3] = p3
-            count += ONE
-    return count
-
-
-@kernel
-def _put(table: Any, batch: Any, size: Any, p0: Any, p1: Any, p2: Any, p3: Any, h: Any) -> Any:
-    """Appends a position with hash `h` to a batch and starts loading its table entry."""
-    prefetch(np.uint64(table.ctypes.data) + ((h & np.uint64(len(table) - 1)) << _S3))
-    batch[size, 0] = p0
-    batch[size, 1] = p1
-    batch[size, 2] = p2
-    batch[size, 3] = p3
-    batch[size, 4] = h
-    return size + ONE
-
-
-@kernel
-def refill(old: Any, table: Any, store: Any, count: Any, threshold: Any) -> Any:
-    """Moves the first `count` positions of `old` up to a hash threshold into a new set.
-
-    Args:
-        old: [n, 4] different positions.
-        table: entries, all zero.
-        store: [room, 4] where to put the positions; may be `old` itself.
-        count: how many of `old` there are.
-        threshold: largest hash to keep.
-
-    Returns:
-        The number of positions kept, in their old order.
-    """
-    last = np.uint64(len(table) - 1)
-    kept = ZERO
-    for i in range(count):
-        p0, p1, p2, p3 = old[i, 0], old[i, 1], old[i, 2], old[i, 3]
-        hashed = hash_words(p0, p1, p2, p3, ZERO)
-        if hashed > threshold:
-            continue
-        slot = hashed & last
-        while table[slot] != ZERO:  # all are different: no comparison
-            slot = (slot + ONE) & last
-        table[slot] = (hashed & _TAG_BITS) | (kept + ONE)
-        store[kept, 0] = p0
-        store[kept, 1] = p1
-        store[kept, 2] = p2
-        store[kept, 3] = p3
-        kept += ONE
-    return kept
-
-
-@kernel
-def insert_all(
-    positions: Any, start: Any, table: Any, store: Any, count: Any, threshold: Any
-) -> Any:
-    """Adds positions to a set until it is full.
-
-    Args:
-        positions: [n, 4] packed positions, not necessarily different.
-        start: first of them to add.
-        table: entries of the set.
-        store: [room, 4] positions of the set.
-        count: their number.
-        threshold: largest hash to accept.
-
-    Returns:
-        The first position not added (n if all are) and the new count.
-    """
-    batch = np.empty((BATCH, 5), dtype=np.uint64)
-    size, filled = ZERO, np.uint64(count)
-    for i in range(start, len(positions)):
-        if size == BATCH:
-            filled = _insert_batch(table, store, filled, batch, size)
-            size = ZERO
-        if np.int64(filled + size) >= len(store):
-            filled = _insert_batch(table, store, filled, batch, size)
-            return i, filled
-        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
-        hashed = hash_words(p0, p1, p2, p3, ZERO)
-        if hashed <= threshold:
-            size = _put(table, batch, size, p0, p1, p2, p3, hashed)
-    return len(positions), _insert_batch(table, store, filled, batch, size)
-
-
-@kernel
 def insert_successors(
     positions: Any,
+    given: Any,
     start: Any,
     viewer: Any,
     game: Any,
     demands: Any,
     members: Any,
     count: Any,
-    threshold: Any,
+    sieve: Any,
 ) -> Any:
     """Adds the successors that give an observation to a set until it is full.
 
     Args:
         positions: [n, 4] packed positions, the viewer's opponent to move.
+        given: [n] their weights, which the successors inherit, or [0] for none.
         start: first of them to expand.
         viewer: colour of the player who believes.
         game: which board (masks), and whether a pawn can become nothing but a queen.
         demands: filter made of the observation after the opponent's move.
-        members: the set: its table and its store ([room, 4] positions).
+        members: the set (`kernels.position_tables`).
         count: how many positions it has.
-        threshold: largest hash to accept.
+        sieve: which positions to accept (`kernels.position_tables`).
 
     Returns:
         The first position not expanded (n if all are) and the new count.
     """
     masks, queen_only = game
-    table, store = members
     player = np.uint64(viewer)
     mover = player ^ ONE
+    room = len(members[1])
     moves = np.empty(2 * MAX_MOVES, dtype=np.uint64)
     batch = np.empty((BATCH + 2 * MAX_MOVES, 5), dtype=np.uint64)
+    heavy = np.empty(len(batch) if len(given) else 0, dtype=np.float64)
     size, filled = ZERO, np.uint64(count)
     for i in range(start, len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
@@ -353,19 +218,20 @@ def insert_successors(
             found = keep_permitted(moves, found, queen_only)
         if found == ZERO:
             continue
-        if size >= BATCH or np.int64(filled + size + found) > len(store):
-            filled = _insert_batch(table, store, filled, batch, size)
+        if size >= BATCH or np.int64(filled + size + found) > room:
+            filled = insert_batch(members, filled, batch, heavy, size)
             size = ZERO
-            if np.int64(filled + found) > len(store):
+            if np.int64(filled + found) > room:
                 return i, filled
         s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), mover)
         for j in range(found):
             c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, moves[j])
             if consistent(c0, c1, c2, c3, player, player, demands):
-                hashed = hash_words(c0, c1, c2, c3, ZERO)
-                if hashed <= threshold:
-                    size = _put(table, batch, size, c0, c1, c2, c3, hashed)
-    return len(positions), _insert_batch(table, store, filled, batch, size)
+                before = size
+                size = put(members, sieve, batch, size, c0, c1, c2, c3)
+                if len(given) and size > before:
+                    heavy[before] = given[i]
+    return len(positions), insert_batch(members, filled, batch, heavy, size)
 
 
 @kernel
@@ -377,10 +243,14 @@ def move_and_filter(positions: Any, viewer: Any, move: Any, demands: Any) -> Any
         viewer: colour of the player who believes.
         move: his move.
         demands: filter made of the observation after the move.
+
+    Returns:
+        [m, 4] the positions, and [m] which they were before the move.
     """
     player = np.uint64(viewer)
     other = player ^ ONE
     children = np.empty_like(positions)
+    origin = np.empty(len(positions), dtype=np.int64)
     count = 0
     for i in range(len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
@@ -392,5 +262,6 @@ def move_and_filter(positions: Any, viewer: Any, move: Any, demands: Any) -> Any
             children[count, 1] = c1
             children[count, 2] = c2
             children[count, 3] = c3
+            origin[count] = i
             count += 1
-    return children[:count]
+    return children[:count], origin[:count]

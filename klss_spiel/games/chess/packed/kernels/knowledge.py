@@ -54,10 +54,15 @@ def extend_knowledge(
 @kernel
 def extend_one(key: Any, own_move: Any, observation: Any) -> Any:
     """The same for one player and one ply; `own_move` is the move's word + 1, or 0."""
-    seen = hash_words(
+    return extend_key(key, own_move, view_key(observation))
+
+
+@kernel
+def view_key(observation: Any) -> Any:
+    """Key of what a player sees ([5])."""
+    return hash_words(
         observation[0], observation[1], observation[2], observation[3], observation[4]
     )
-    return extend_key(key, own_move, seen)
 
 
 @kernel

@@ -21,7 +21,7 @@ from klss_spiel.algorithms.olss_search.model_game import (
 from klss_spiel.algorithms.olss_search.search import OLSS_II, Settings, search
 from klss_spiel.arrays import BoolArray, LongArray
 from klss_spiel.games.mahjong import actions
-from klss_spiel.games.mahjong.compiled import analysis_kernels
+from klss_spiel.games.mahjong.compiled import analysis_kernels, batch_kernels
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
 from klss_spiel.games.mahjong.compiled.environment import NUM_FEATURES, MahjongBatch, options_of
 from klss_spiel.games.mahjong.compiled.model_game import (
@@ -118,14 +118,32 @@ class MahjongBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stub
 
     def step(self, state: Any) -> int:
         """The action at a decision of this bot."""
-        row = row_of_information_state(self._player.variant, state.information_state_string())
-        legal = np.zeros(actions.NUM_ACTIONS, np.bool_)
-        legal[list(state.legal_actions())] = True
+        row, legal = _own_row(self._player.variant, state)
         features = np.zeros((1, NUM_FEATURES), np.float32)
         options = options_of(self._player.variant)
         analysis_kernels.write_features(distance_tables(), options, row, legal, features[0])
         probabilities, _ = self._player.blueprint.evaluate(features, legal[None])
         return self._player.decide(row, legal, int(probabilities[0].argmax()), self._rng)
+
+
+class GreedyBot:
+    """Completes its hand as soon as possible; see `batch_kernels.greedy_action`."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+
+    def step(self, state: Any) -> int:
+        """The action at a decision of this bot."""
+        row, legal = _own_row(self._variant, state)
+        options = options_of(self._variant)
+        return int(batch_kernels.greedy_action(distance_tables(), options, row, legal))
+
+
+def _own_row(variant: Variant, state: Any) -> tuple[Any, BoolArray]:
+    """What the player to move knows, and [actions] which are legal."""
+    legal = np.zeros(actions.NUM_ACTIONS, np.bool_)
+    legal[list(state.legal_actions())] = True
+    return row_of_information_state(variant, state.information_state_string()), legal
 
 
 @functools.cache

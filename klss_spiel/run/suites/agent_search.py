@@ -1,0 +1,185 @@
+"""Speed of the searching agent on the standard board of dark chess.
+
+Positions are those of a game that the agent played against itself. Rows of the suite
+`agent`:
+
+    search       a decision that goes on from the search of the last one: new nodes per
+                 processor second by phase and size of the tree, and what a node takes in
+                 memory that was allocated; `ratio` is the first contender's time per node
+                 divided by the row's
+    belief       the update of a belief after an unseen move: `seconds_per_million` positions
+                 that it then holds
+    first move   processes that make a bot and let it move: what is needed before the first
+                 move's clock starts, with an empty folder for compiled code and with a full
+                 one; `wall_seconds` is what a user waits, the move itself included
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pyspiel
+
+from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.algorithms.search.player import Decision, SearchPlayer
+from klss_spiel.algorithms.search.settings import PRESETS, SearchSettings
+from klss_spiel.algorithms.search.tree import SearchTree
+from klss_spiel.budget import Budget
+from klss_spiel.run import cold_starts
+from klss_spiel.search_game import SearchGame
+from klss_spiel.tree import PLAYERS
+
+Row = dict[str, Any]
+
+_GAME: Final = "python_dark_chess"
+_SEED: Final = 3
+# 2,000 nodes per move; no middle game is quiet.
+_LINE: Final = (
+    "d2d4 e7e6 d1d3 d8f6 c1d2 a7a5 g2g3 f8d6 g1f3 b8c6 b2b3 h7h5 a2a3 g7g6 d2g5 f6g7 b1c3 f7f6 "
+    "g5f4 d6f4 g3f4 f6f5 f3e5 g8f6 f1g2 f6g4 h2h3 g4e5 d4e5 h5h4 e1d2 a5a4 b3a4 d7d5 e5d6 c7d6 "
+    "g2c6 b7c6 d3d6 a8a6 a1b1 g7e7 d6e7 e8e7 b1b4 e7f7 d2c1 c6c5 b4b2 a6c6 e2e3 c5c4 h1g1 c6a6 "
+    "c1b1 h8d8 f2f3 f7f6 b1a1 f6g7 a1b1 a6a7 b1a1 a7b7 e3e4 b7b2"
+)
+# Plies played before the decision that is measured.
+_PHASES: Final = {"opening": 8, "middle game": 30, "late middle game": 40, "endgame": 60}
+# White sees nothing of what Black does.
+_UNSEEN_LINE: Final = "a2a3 a7a6 h2h3 h7h6 b2b3 b7b6 g2g3 g7g6 c2c3 c7c6 f2f3 f7f6"
+
+_FIRST_MOVE: Final = """
+import sys, time
+import pyspiel
+import klss_spiel
+from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.settings import PRESETS
+from klss_spiel.budget import Budget
+
+game = pyspiel.load_game(sys.argv[1])
+bot = SearchBot(game, 0, Budget(seconds=float(sys.argv[2])), PRESETS["strong"])
+bot.step(game.new_initial_state())
+"""
+_FIRST_MOVE_SECONDS: Final = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How much to measure.
+
+    Attributes:
+        nodes: sizes of trees.
+        unseen: moves of the opponent after which a belief is updated.
+    """
+
+    nodes: tuple[int, ...]
+    unseen: int
+
+
+QUICK: Final = Effort((10_000, 100_000), 5)
+FULL: Final = Effort((10_000, 100_000, 1_000_000), 6)
+
+
+def searches(effort: Effort) -> Iterator[Row]:
+    """Rows of the task `search`."""
+    game = search_game(_GAME)
+    _decision_after(game, 8, PRESETS["strong"], 2_000)  # loads or compiles
+    for phase, plies in _PHASES.items():
+        for nodes in effort.nodes:
+            first: float | None = None
+            for preset in ("strong", "obscuro"):
+                settings = dataclasses.replace(PRESETS[preset], opening_search=False)
+                decision, seconds, tree = _decision_after(game, plies, settings, nodes)
+                per_node = seconds / decision.report.new_nodes
+                first = first or per_node
+                yield {
+                    "game": f"{phase}, {nodes} nodes",
+                    "task": "search",
+                    "contender": preset,
+                    "seconds": seconds,
+                    "ratio": first / per_node,
+                    "nodes": tree.num_nodes,
+                    "nodes_per_second": 1.0 / per_node,
+                    "iterations": decision.report.iterations,
+                    "bytes_per_node": _allocated(tree) / tree.num_nodes,
+                }
+
+
+def _decision_after(
+    game: SearchGame, plies: int, settings: SearchSettings, nodes: int
+) -> tuple[Decision, float, SearchTree]:
+    """A decision after so many plies of the game, its seconds without belief, its tree."""
+    player = SearchPlayer(game, plies % 2, settings, Budget(nodes=nodes), _SEED)
+    state = pyspiel.load_game(_GAME).new_initial_state()
+    for ply, move in enumerate(_LINE.split()[:plies]):
+        action = state.string_to_action(move)
+        if state.current_player() == player.player:
+            told = state.information_state_string(player.player)
+            if ply == plies - 2:
+                player.decide(told, state.legal_actions())
+            player.record_action(told, action)
+        state.apply_action(action)
+    told = state.information_state_string(player.player)
+    player.advance_belief(told)
+    start = time.process_time()
+    decision = player.decide(told, state.legal_actions())
+    seconds = time.process_time() - start
+    assert player.search is not None
+    return decision, seconds, player.search.tree
+
+
+def _allocated(tree: SearchTree) -> int:
+    """Bytes of all arrays of a tree, rows that are not in use included."""
+    rows: list[Sequence[Any]] = [tree.nodes, tree.families, (tree.positions,)]
+    for p in PLAYERS:
+        rows += [tree.infosets[p], tree.sequences[p], (tree.index[p].table,)]
+    return sum(array.nbytes for arrays in rows for array in arrays)
+
+
+def beliefs(effort: Effort) -> Iterator[Row]:
+    """Rows of the task `belief`."""
+    game = search_game(_GAME)
+    state = pyspiel.load_game(_GAME).new_initial_state()
+    belief = game.belief(0)
+    belief.advance(None, state.information_state_string(0))
+    for number in range(effort.unseen):
+        for move in _UNSEEN_LINE.split()[2 * number : 2 * number + 2]:
+            action = state.string_to_action(move)
+            state.apply_action(action)
+        if number == effort.unseen - 1:
+            # Compiles or loads what large sets need.
+            belief.copy().advance(None, state.information_state_string(0))
+        start = time.process_time()
+        belief.advance(None, state.information_state_string(0))
+        seconds = time.process_time() - start
+    size = len(belief.positions)
+    yield {
+        "game": f"{effort.unseen} unseen moves",
+        "task": "belief",
+        "contender": "klss_spiel",
+        "seconds": seconds,
+        "ratio": 1.0,
+        "nodes": size,
+        "seconds_per_million": seconds / size * 1e6,
+    }
+
+
+def first_moves() -> Iterator[Row]:
+    """Rows of the task `first move`; `seconds` are the processor's."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"NUMBA_CACHE_DIR": os.path.join(folder, "numba")}
+        first: float | None = None
+        for contender in ("nothing compiled", "all compiled"):
+            arguments = (_GAME, str(_FIRST_MOVE_SECONDS))
+            process = cold_starts.run_script(contender, _FIRST_MOVE, arguments, environment)
+            first = first or process.seconds
+            yield {
+                "game": _GAME,
+                "task": "first move",
+                "contender": contender,
+                "seconds": process.seconds,
+                "wall_seconds": process.wall_seconds,
+                "ratio": first / process.seconds,
+            }

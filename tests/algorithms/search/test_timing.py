@@ -1,0 +1,213 @@
+"""Tests of time: what a decision, a clock and pondering take, by a clock of the tests."""
+
+import pickle
+import time
+
+import numpy as np
+import pyspiel
+import pytest
+
+from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.algorithms.search.player import SearchPlayer, compile_loops
+from klss_spiel.algorithms.search.settings import OBSCURO
+from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer
+from klss_spiel.budget import Budget, Clock, seconds_by_clock
+from klss_spiel.matches.match import Match, play_match
+
+DICE = "liars_dice(dice_sides=3)"
+
+
+class FakeTime:
+    """Moves on by itself a little whenever somebody looks."""
+
+    def __init__(self, step=0.0):
+        self.seconds = 100.0
+        self.step = step
+
+    def __call__(self):
+        self.seconds += self.step
+        return self.seconds
+
+
+class SlowBelief:
+    """A game whose beliefs take a while to be brought up to date."""
+
+    def __init__(self, game, now, seconds):
+        self._game, self._now, self._seconds = game, now, seconds
+
+    def __getattr__(self, name):
+        return getattr(self._game, name)
+
+    def belief(self, player):
+        belief = self._game.belief(player)
+        advance = belief.advance
+
+        def slowly(action, told):
+            self._now.seconds += self._seconds
+            advance(action, told)
+
+        belief.advance = slowly
+        return belief
+
+
+def dice_state(*actions):
+    state = pyspiel.load_game(DICE).new_initial_state()
+    for action in (0, 2, *actions):
+        state.apply_action(action)
+    return state
+
+
+def decide(player, state):
+    told = state.information_state_string(player.player)
+    decision = player.decide(told, state.legal_actions())
+    return told, decision
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled():
+    compile_loops()
+
+
+def test_a_clock_is_read_from_text():
+    assert Clock.parse("3+2") == Clock(180.0, 2.0)
+    assert Clock.parse("9s+0.1") == Clock(9.0, 0.1)
+    for text in ("fast", "0+1", "nan", "3+-1"):
+        with pytest.raises(ValueError, match="expected a clock such as"):
+            Clock.parse(text)
+
+
+def test_a_clock_never_plans_to_use_up_what_is_left():
+    for increment in (0.0, 0.1, 5.0):
+        times = (0.01, 0.1, 1.0, 10.0, 100.0)
+        shares = [seconds_by_clock(left, increment) for left in times]
+        assert all(0.0 < share <= left / 4 for share, left in zip(shares, times, strict=True))
+        assert shares == sorted(shares)
+    assert seconds_by_clock(-1.0, 0.0) == 0.0
+
+
+def test_time_is_left_for_many_moves():
+    remaining = 9.0
+    for _ in range(200):
+        # A decision may take 50 ms more than planned.
+        remaining += 0.1 - seconds_by_clock(remaining, 0.1) - 0.05
+        assert remaining > 0.25
+
+
+def test_a_move_timer_divides_only_time():
+    now = FakeTime()
+    timer = MoveTimer(Budget(seconds=2.0, nodes=7), now, closing=0.1)
+    now.seconds += 0.5
+    assert timer.part().seconds == pytest.approx(1.4)
+    assert timer.part(0.5).seconds == pytest.approx(0.7)
+    assert timer.part(0.5).nodes == 7
+    now.seconds += 10.0
+    assert timer.part().seconds == pytest.approx(0.1)  # a little, always
+    assert MoveTimer(Budget(nodes=7), now).part(0.5) == Budget(nodes=7)
+
+
+def test_a_game_timer_counts_decisions_and_increments():
+    now = FakeTime()
+    timer = GameTimer(Clock(10.0, 0.5), now)
+    timer.begin()
+    now.seconds += 1.0  # compiling
+    assert timer.timer().budget.seconds == pytest.approx(seconds_by_clock(9.0, 0.5))
+    now.seconds += 2.0
+    timer.search_ends()
+    now.seconds += 0.25
+    timer.end()
+    assert timer.remaining == pytest.approx(6.75)
+    timer.move()
+    assert timer.remaining == pytest.approx(7.25)
+    timer.begin()
+    assert timer.timer().closing == pytest.approx(0.25)
+    timer.restart()
+    assert timer.remaining == 10.0
+
+
+@pytest.mark.parametrize("belief", [0.0, 0.5, 0.9])
+def test_a_decision_takes_its_budget_of_time_whatever_the_belief_takes(belief):
+    now = FakeTime(1e-3)
+    game = SlowBelief(search_game(DICE), now, belief)
+    player = SearchPlayer(game, 0, OBSCURO, Budget(seconds=1.0), now=now)
+    start = now.seconds
+    _, decision = decide(player, dice_state())
+    assert 0.9 < now.seconds - start < 1.1
+    assert decision.report.nodes > 50
+
+
+def test_the_opening_search_does_not_double_the_first_move():
+    """Player 1's first decision is preceded by a search from the start of the game."""
+    now = FakeTime(1e-3)
+    player = SearchPlayer(search_game(DICE), 1, OBSCURO, Budget(seconds=1.0), now=now)
+    start = now.seconds
+    decide(player, dice_state(1))
+    assert player._opening is not None
+    assert 0.9 < now.seconds - start < 1.1
+
+
+def test_a_player_with_a_clock_uses_it_up_slowly_and_never_flags():
+    now = FakeTime(1e-3)
+    player = SearchPlayer(search_game(DICE), 0, OBSCURO, Clock(5.0, 0.1), now=now)
+    for _ in range(3):
+        state = dice_state()
+        for bid in (0, 1, 2):
+            told, _ = decide(player, state)
+            before = player.remaining
+            player.record_action(told, 2 * bid)
+            assert player.remaining == pytest.approx(before + 0.1)
+            state.apply_action(2 * bid)
+            if bid < 2:
+                state.apply_action(2 * bid + 1)
+        assert 3.5 < player.remaining < 5.0
+        player.restart()
+        assert player.remaining == 5.0
+
+
+def test_pondering_grows_the_last_tree_until_the_next_decision():
+    game = search_game("liars_dice")
+    player = SearchPlayer(game, 0, OBSCURO, Budget(nodes=100), ponder=True)
+    state = pyspiel.load_game("liars_dice").new_initial_state()
+    for action in (0, 2):
+        state.apply_action(action)
+    told, _ = decide(player, state)
+    size = player.search.tree.num_nodes
+    player.record_action(told, 0)
+    deadline = time.monotonic() + 60.0
+    while player.search.tree.num_nodes < 2 * size and time.monotonic() < deadline:
+        time.sleep(0.01)
+    state.apply_action(0)
+    state.apply_action(1)
+    grown = player.search
+    assert grown.tree.num_nodes >= 2 * size
+    _, decision = decide(player, state)
+    after = grown.tree.num_nodes
+    assert decision.report.nodes > 0
+    player.record_action(told, 2)
+    assert pickle.loads(pickle.dumps(player)).seed == player.seed  # stops the thread first
+    assert grown.tree.num_nodes == after  # and so did the decision
+
+
+def test_warming_up_changes_nothing_but_readiness():
+    warm, cold = (SearchBot(DICE, 1, Budget(nodes=100), seed=4) for _ in range(2))
+    warm.warm_up(pyspiel.load_game(DICE))
+    state = dice_state(1)
+    first, second = warm.get_policy(state), cold.get_policy(state)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_bot_with_a_budget_of_time_is_ready_when_it_is_made(monkeypatch):
+    rehearsed = []
+    monkeypatch.setattr(
+        "klss_spiel.algorithms.search.bot.rehearse", lambda game, player: rehearsed.append(game)
+    )
+    for budget in (Budget(seconds=0.1), Clock(1.0), Budget(nodes=10)):
+        SearchBot(DICE, 0, budget)
+    assert len(rehearsed) == 2
+
+
+@pytest.mark.slow
+def test_searches_never_flag_on_the_standard_board():
+    match = Match("python_dark_chess", ("search", "search"), games=2, control="9s+0.1", seed=5)
+    rows = play_match(match).rows
+    assert [row["loser"] for row in rows] == [None, None]

@@ -1,0 +1,216 @@
+"""Tests of beliefs past their limit: never empty, never wrong, exact again when they can be."""
+
+import copy
+
+import numpy as np
+import pyspiel
+import pytest
+
+from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.budget import Budget
+from klss_spiel.games.chess.packed import chess_belief, collected_positions
+from klss_spiel.games.chess.packed import positions as packed
+
+DARK = "python_dark_chess(board=microchess)"
+KRIEGSPIEL = "python_kriegspiel(board=microchess)"
+BOTH = [DARK, KRIEGSPIEL]
+
+
+def rows_of(belief):
+    return {row.tobytes() for row in np.ascontiguousarray(belief.positions[:, :4])}
+
+
+def decisions(name, seed, actions):
+    """States of a random game, and the information state of who is to move."""
+    game = pyspiel.load_game(name)
+    rng = np.random.default_rng(seed)
+    state = game.new_initial_state()
+    while not state.is_terminal() and actions:
+        player = state.current_player()
+        yield state, player, state.information_state_string(player)
+        state.apply_action(int(rng.choice(state.legal_actions())))
+        actions -= 1
+
+
+def follow(name, seeds, actions, limit):
+    """Follows small beliefs beside exact ones; returns how often which was the case."""
+    small, exact = (search_game(name, belief_limit=size) for size in (limit, 1_000_000))
+    counts = {"sampled": 0, "recovered": 0, "exact": 0}
+    for seed in seeds:
+        beliefs = [(small.belief(player), exact.belief(player)) for player in (0, 1)]
+        for state, player, told in decisions(name, seed, actions):
+            sample, whole = beliefs[player]
+            before = sample.complete
+            sample.advance(None, told)
+            whole.advance(None, told)
+            assert whole.complete
+            assert packed.pack([state.moment.position])[0].tobytes() in rows_of(whole)
+            # Never empty, and nothing in it that does not fit.
+            assert rows_of(sample)
+            assert rows_of(sample) <= rows_of(whole)
+            assert len(rows_of(sample)) == len(sample.positions)
+            if sample.complete:
+                assert rows_of(sample) == rows_of(whole)
+                assert sample.weights is None
+                counts["exact"] += 1
+                counts["recovered"] += not before
+            else:
+                assert len(sample.positions) <= limit
+                assert sample.weights.shape == (len(sample.positions),)
+                assert np.all(sample.weights > 0.0)
+                counts["sampled"] += 1
+    return counts
+
+
+@pytest.mark.parametrize(("name", "limit"), [(DARK, 8), (KRIEGSPIEL, 60)])
+def test_a_sample_is_never_empty_nor_wrong_and_becomes_exact_again(name, limit):
+    counts = follow(name, seeds=range(12), actions=40, limit=limit)
+    assert counts["sampled"] > 10
+    assert counts["exact"] > 100
+    assert counts["recovered"] > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1, 5, 50])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *BOTH,
+        "python_kriegspiel(board=silverman4x4)",
+        "python_kriegspiel(board=microchess,are_there_any=all)",
+        "python_kriegspiel(board=openspiel4x4,announce_tries=true,are_there_any=any)",
+        "python_dark_chess(board=silverman4x4)",
+    ],
+)
+def test_samples_of_many_games_are_never_empty_nor_wrong(name, limit):
+    assert follow(name, seeds=range(60), actions=60, limit=limit)["sampled"] > 0
+
+
+@pytest.mark.parametrize("name", ["python_kriegspiel", "python_dark_chess"])
+def test_a_tiny_sample_lives_through_a_long_game_on_the_standard_board(name):
+    game = search_game(name, belief_limit=50)
+    beliefs = [game.belief(player) for player in (0, 1)]
+    for state, player, told in decisions(name, seed=3, actions=120):
+        belief = beliefs[player]
+        belief.advance(None, told)
+        assert 0 < len(belief.positions) <= 50
+        # What is held possible offers the actions that the game offers.
+        known = game.informed(player, int(game.infosets(player, told)[0]), belief.positions)
+        children = game.expand(belief.positions[:3], known[:, :3])
+        assert children.action[: children.count[0]].tolist() == state.legal_actions()
+    assert not beliefs[0].complete
+
+
+def test_a_sample_that_has_died_out_is_found_anew(monkeypatch):
+    """Nothing is remembered but one position of each step: surprises kill the sample."""
+    monkeypatch.setattr(chess_belief, "_REMEMBERED", 1)
+    monkeypatch.setattr(chess_belief, "_DETOUR", 1)
+    seen = []
+    original = chess_belief.ChessBelief._followed_again
+
+    def spied(self, few):
+        seen.append(len(self._held.positions))
+        return original(self, few)
+
+    monkeypatch.setattr(chess_belief.ChessBelief, "_followed_again", spied)
+    follow(KRIEGSPIEL, seeds=range(6), actions=40, limit=4)
+    assert seen.count(0) > 3
+
+
+def test_what_cannot_be_is_refused():
+    belief = search_game(KRIEGSPIEL).belief(0)
+    with pytest.raises(ValueError, match=r"no position of .* fits what player 0 was told"):
+        belief.advance(None, "White d2d3 piece:d3")
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_past_the_limit_is_an_error_that_names_what_helps(name):
+    belief = search_game(name, belief_limit=3, sample_belief=False).belief(0)
+    with pytest.raises(ValueError, match="raise belief_limit or allow sample_belief"):
+        for _, player, told in decisions(name, 1, 30):
+            if player == 0:
+                belief.advance(None, told)
+    allowed = search_game(name, belief_limit=3, sample_belief=True)
+    assert allowed.belief(0).complete
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_beliefs_depend_on_what_was_told_alone_and_copies_go_their_own_way(name):
+    game = search_game(name, belief_limit=20)
+    one, late = game.belief(0), game.belief(0)
+    told = [text for _, player, text in decisions(name, 7, 40) if player == 0]
+    for text in told[:-1]:
+        one.advance(None, text)
+    twin, deep = one.copy(), copy.deepcopy(one)
+    before = one.positions.copy()
+    for other in (twin, deep):
+        other.advance(None, told[-1])
+    np.testing.assert_array_equal(one.positions, before)
+    np.testing.assert_array_equal(twin.positions, deep.positions)
+    one.advance(None, told[-1])
+    np.testing.assert_array_equal(one.positions, twin.positions)
+    # A game taken up in its middle.
+    late.advance(None, told[-1])
+    assert late.complete == one.complete
+    assert len(late.positions)
+
+
+def test_thinning_keeps_weights_on_average():
+    rng = np.random.default_rng(5)
+    game = search_game(KRIEGSPIEL)
+    rows = rng.integers(0, 2**64, (400, 4), dtype=np.uint64)
+    weights = rng.exponential(size=400) ** 2
+    held = collected_positions.dataclasses.replace(
+        game.first_held(0), positions=rows, weights=weights, complete=False
+    )
+    heavy = weights > np.median(weights)
+    shares = []
+    for salt in range(300):
+        thin = collected_positions.thinned(held, 100, salt)
+        assert len(thin.positions) == 100
+        kept = {row.tobytes(): w for row, w in zip(thin.positions, thin.weights, strict=True)}
+        mass = [kept.get(row.tobytes(), 0.0) for row in rows]
+        shares.append(np.dot(mass, heavy) / np.sum(mass))
+        assert collected_positions.effective_size(thin) > 40
+    assert np.mean(shares) == pytest.approx(weights[heavy].sum() / weights.sum(), abs=0.01)
+    # A quarter of the positions is worth almost as much as all of them.
+    assert collected_positions.effective_size(held) < 100
+
+
+def test_two_samples_count_by_their_effective_size():
+    game = search_game(KRIEGSPIEL)
+    rows = np.arange(24, dtype=np.uint64).reshape(6, 4)
+    one, other = (
+        collected_positions.dataclasses.replace(
+            game.first_held(0), positions=rows[part], weights=np.array(weights), complete=False
+        )
+        for part, weights in ((slice(0, 4), [1.0, 1.0, 1.0, 1.0]), (slice(3, 6), [8.0, 8.0, 8.0]))
+    )
+    both = collected_positions.joined(one, other)
+    np.testing.assert_array_equal(both.positions, rows)
+    # Four alike and three alike: each is worth one, and the one in common two.
+    np.testing.assert_allclose(both.weights, [1, 1, 1, 2, 1, 1])
+
+
+def test_new_roots_are_drawn_by_weight_and_the_report_says_what_the_sample_is_worth():
+    game = search_game(KRIEGSPIEL, belief_limit=20)
+    bot = SearchBot(game, 0, Budget(nodes=300))
+    sampled = 0
+    state = pyspiel.load_game(KRIEGSPIEL).new_initial_state()
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        if state.is_terminal():
+            break
+        if state.current_player() == 0:
+            action = bot.step(state)
+            report = bot.report
+            if not report.belief_complete:
+                sampled += 1
+                assert 0 < report.belief_effective <= report.belief_size + 1e-6
+                text = f"a sample of {report.belief_size} worth {report.belief_effective:.0f}"
+                assert report.forced or any(text in reason for reason in report.degraded)
+        else:
+            action = int(rng.choice(state.legal_actions()))
+        state.apply_action(action)
+    assert sampled > 2
