@@ -11,6 +11,7 @@ machine can reach the page unless --host says otherwise.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import pathlib
 import socket
 import sys
@@ -83,6 +84,21 @@ def make_server() -> tuple[Any, socket.socket]:
     return uvicorn.Server(config), listening
 
 
+def _import_all() -> None:
+    """Imports what games and searches import when they begin, while there is one thread.
+
+    Of two threads that import modules of one package one may meet a module half done.
+    """
+    for name in (
+        "klss_spiel.games.chess.packed.kriegspiel_moments",
+        "klss_spiel.games.chess.packed.recorded_moment",
+        "klss_spiel.games.chess.packed.search_game",
+        "klss_spiel.matches.chess_engines",
+        "klss_spiel.web.beliefs",
+    ):
+        importlib.import_module(name)
+
+
 def _warm_up() -> None:
     """Loads what the first move of a game would otherwise wait for."""
     from klss_spiel.matches.players import Seat, make_player
@@ -102,6 +118,7 @@ def _warm_up() -> None:
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
+    _import_all()
     server, listening = make_server()
     values = flags.FLAGS
     port = listening.getsockname()[1]
