@@ -187,7 +187,9 @@ MUTANTS = (
     Mutant("timing.py", "- (self._now() - self._start)", "", "test_timing"),
     Mutant("player.py", "timer.part(_OPENING_SHARE)", "timer.budget", "test_timing"),
     Mutant("repetition.py", "drawn &= children.player != TERMINAL", "pass", "test_repetition"),
-    Mutant("repetition.py", "above > tree.num_roots", "above < 0", "test_repetition"),
+    Mutant(
+        "repetition.py", "inside = path > tree.num_roots", "inside = path < 0", "test_repetition"
+    ),
     Mutant("repetition.py", "(sign * values > -contempt)", "True", "test_repetition"),
     Mutant("search.py", "loss <= self.settings.loss_tolerance", "True", "test_purification"),
     Mutant("search.py", "sequences.average[:] = 0.0", "pass", "test_purification"),

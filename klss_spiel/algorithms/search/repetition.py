@@ -42,19 +42,16 @@ def repeats_on_path(
       leaves: [n] the children's parents.
       children: c children.
     """
-    keys = game.position_keys(children.position)
-    repeats = np.zeros(len(keys), dtype=np.bool_)
-    # A position cannot be that of one ply ago.
-    above = tree.nodes.parent[leaves]
-    known = np.zeros(len(leaves), dtype=np.uint64)
-    while True:
-        inside = above > tree.num_roots
-        if not np.any(inside):
-            return repeats
-        known[inside] = game.position_keys(tree.positions[above[inside]])
-        same = keys == np.repeat(known, children.count)
-        repeats |= same & np.repeat(inside, children.count)
-        above = np.where(inside, tree.nodes.parent[above], 0)
+    above = [tree.nodes.parent[leaves]]  # a position cannot be that of one ply ago
+    while np.any(above[-1] > tree.num_roots):
+        above.append(np.where(above[-1] > tree.num_roots, tree.nodes.parent[above[-1]], 0))
+    path = np.array(above)  # [depth, n]
+    inside = path > tree.num_roots
+    known = np.zeros(path.shape, dtype=np.uint64)
+    known[inside] = game.position_keys(tree.positions[path[inside]])
+    same = np.repeat(known, children.count, axis=1) == game.position_keys(children.position)
+    repeats: BoolArray = np.any(same & np.repeat(inside, children.count, axis=1), axis=0)
+    return repeats
 
 
 def draws(

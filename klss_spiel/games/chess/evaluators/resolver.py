@@ -22,12 +22,13 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.evaluators import Evaluator
-from klss_spiel.games.chess.evaluators import DEFAULT
+from klss_spiel.games.chess.evaluators import DEFAULT, default_inner
 from klss_spiel.games.chess.evaluators.packed_evaluation import (
     PackedEvaluation,
     PackedSetup,
     on_positions,
 )
+from klss_spiel.games.chess.networks.network import shipped_network
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.kernels import captures
 
@@ -103,4 +104,7 @@ def resolver(
 
 def default_evaluator(setup: PackedSetup) -> Evaluator:
     """The evaluator of a game of dark chess or Kriegspiel for which none is chosen."""
-    return on_positions(DEFAULT, resolver(packed.evaluate), setup)
+    evaluation: PackedEvaluation = packed.evaluate
+    if default_inner(setup.start.width, setup.start.height) == "network":
+        evaluation = shipped_network().evaluate
+    return on_positions(DEFAULT, resolver(evaluation), setup)
