@@ -86,7 +86,7 @@ assert jax.__file__.startswith({lent!r}), jax.__file__
 failed, tried = doctest.testfile({str(ROOT / "README.md")!r}, module_relative=False)
 assert failed == 0 and tried > 5, (failed, tried)
 from klss_spiel import weights
-assert "values_leduc" in weights.shipped_names()
+assert {{"chess_network", "values_leduc"}} <= set(weights.shipped_names())
 loaded = weights.load("values_leduc", kind="range_values", game="leduc_poker()")
 assert "optax" not in __import__("sys").modules
 """

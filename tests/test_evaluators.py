@@ -53,6 +53,7 @@ def test_the_list_is_known_without_importing_kernels():
     *names, numba = done.stdout.split()
     assert numba == "False"
     assert {"zero", "exact", "rollout", "handmade", "resolver"} <= set(names)
+    assert {"network", "nnue", "simple", "alphabeta", "uci"} <= set(names)
 
 
 def test_evaluators_compose_by_name(opposite):
@@ -65,14 +66,15 @@ def test_evaluators_compose_by_name(opposite):
     assert make_evaluator(_DARK, "opposite(handmade)").name == "opposite(handmade)"
 
 
-def test_handmade_is_the_packed_evaluation_and_the_default_where_nothing_can_be_captured():
-    game = search_game("python_dark_chess(fen=4k3/8/8/8/8/8/4P3/4K3 b - - 0 1)")
-    start = game.initial()
-    children = game.expand(start.position, start.infoset_ids).position
-    expected = packed.evaluate(game.board, children[:, :4].copy(), 0)
-    np.testing.assert_allclose(game.evaluate(children), expected)
-    named = make_evaluator("python_dark_chess(fen=4k3/8/8/8/8/8/4P3/4K3 b - - 0 1)", "handmade")
-    np.testing.assert_allclose(named(children), expected)
+def test_handmade_is_the_packed_evaluation():
+    game = "python_dark_chess(fen=4k3/8/8/8/8/8/4P3/4K3 b - - 0 1)"
+    searched = search_game(game)
+    start = searched.initial()
+    children = searched.expand(start.position, start.infoset_ids).position
+    expected = packed.evaluate(searched.board, children[:, :4].copy(), 0)
+    np.testing.assert_allclose(make_evaluator(game, "handmade")(children), expected)
+    # Nothing can be captured.
+    np.testing.assert_allclose(make_evaluator(game, "resolver(handmade)")(children), expected)
     assert (expected > 0).all()
 
 

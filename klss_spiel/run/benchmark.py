@@ -22,7 +22,7 @@ from klss_spiel.jobs import Job, compute_rows, key_of
 from klss_spiel.row_formats import columns_of
 from klss_spiel.run import job_flags, output
 
-SUITES = ("cfr", "subgames", "chess", "search", "agent", "values", "mahjong", "scale")
+SUITES = ("cfr", "subgames", "chess", "search", "agent", "values", "mahjong", "poker", "scale")
 
 
 class Suite(Protocol):

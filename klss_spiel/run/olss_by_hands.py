@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from absl import logging
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.subgame.opponent_strategies import biased_behavior
 from klss_spiel.algorithms.subgame.public_refine import refine_by_hands
-from klss_spiel.algorithms.subgame.recipes import Gadget, SubgameRecipe
+from klss_spiel.algorithms.subgame.recipes import Gadget, SubgameRecipe, parse_recipe
 from klss_spiel.algorithms.subgame.solvers import SubgameSolver
 from klss_spiel.arrays import FloatArray
 from klss_spiel.games.poker.flop_holdem import flop_public_game
@@ -82,18 +83,34 @@ def estimated_minutes(
     return 2 * of_subgames * per_sequence / 60.0
 
 
-def log_estimate(
-    game: PokerGame, recipe: SubgameRecipe, iterations: int | None, num_strategies: int | None
-) -> None:
-    """Says what a row will need before it is begun."""
-    size = hand_size(game)
+def check_time(columns: Mapping[str, Any], minutes: float) -> None:
+    """Refuses a row of `olss_tables` by CFR that takes too long.
+
+    Raises:
+      ValueError: it does, with the estimate.
+    """
+    size, recipe = hand_size(parse_game(columns["game"])), parse_recipe(columns["recipe"])
+    steps = columns["iterations"]
+    estimate = estimated_minutes(size, recipe, steps, columns["opponent_strategies"])
+    if estimate > minutes:
+        raise ValueError(
+            f"{recipe.name} in {columns['game']} takes about {estimate:,.0f} minutes on a core "
+            f"with {steps} iterations; expected at most {minutes:g} (--max_minutes), fewer "
+            "--iterations or recipes of common knowledge: unsafe, maxmargin, resolve"
+        )
+
+
+def log_estimate(columns: Mapping[str, Any]) -> None:
+    """Says what a row of `olss_tables` will need before it is begun."""
+    size, recipe = hand_size(parse_game(columns["game"])), parse_recipe(columns["recipe"])
+    steps = columns["iterations"]
     minutes = "an unknown number of minutes by linear programming"
-    if iterations is not None:
-        estimate = estimated_minutes(size, recipe, iterations, num_strategies)
+    if steps is not None:
+        estimate = estimated_minutes(size, recipe, steps, columns["opponent_strategies"])
         minutes = f"about {estimate:.1f} minutes on a core"
     logging.info(
         "%s by %s: %d hands, %d boards, %d sequences, %.1f GB, %s",
-        *(game.name, recipe.name, size.hands, size.boards, size.sequences, size.gigabytes),
+        *(columns["game"], recipe.name, size.hands, size.boards, size.sequences, size.gigabytes),
         minutes,
     )
 

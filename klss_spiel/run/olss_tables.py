@@ -70,6 +70,8 @@ DEFAULT_TARGET = 0.15
 NODES = "nodes"
 HANDS = "hands"
 _MOST_NODES = 1_000_000
+# A night.
+MOST_MINUTES = 600.0
 CFR = "cfr"
 LP = "lp"
 # By what the probabilities of fold, call and raise are multiplied, for each number of
@@ -94,6 +96,7 @@ class Config:
       blueprint: MCCFR or CFR; None is MCCFR where OpenSpiel knows the game.
       gigabytes: memory there is; None is this machine's.
       layout: NODES or HANDS; None is what suits each game.
+      minutes: rows by hands that take longer on a core, by estimate, are refused.
     """
 
     games: tuple[str, ...]
@@ -107,6 +110,7 @@ class Config:
     blueprint: str | None = None
     gigabytes: float | None = None
     layout: str | None = None
+    minutes: float = MOST_MINUTES
 
     def __post_init__(self) -> None:
         if not self.games:
@@ -141,6 +145,10 @@ class Config:
             raise ValueError(f"expected gift scales of at least 0, got {self.gift_scales}")
         if self.target is not None and not self.target > 0.0:
             raise ValueError(f"expected a target above 0, got {self.target}")
+        if self.solver == CFR:
+            for columns in _columns(self):
+                if columns["layout"] == HANDS:
+                    olss_by_hands.check_time(columns, self.minutes)
 
 
 def default_layout(game: PokerGame) -> str:
@@ -334,7 +342,7 @@ def _results_by_hands(
     columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver
 ) -> dict[str, float]:
     count = columns["opponent_strategies"]
-    olss_by_hands.log_estimate(parse_game(columns["game"]), recipe, columns["iterations"], count)
+    olss_by_hands.log_estimate(columns)
     setting = olss_by_hands.make_setting(columns["game"], columns["target"])
     start = time.monotonic()
     factors = None if count is None else BIASES[count]
@@ -377,6 +385,9 @@ def define_flags() -> None:
         "blueprint", None, list(METHODS), "How to make blueprints; by default mccfr if possible."
     )
     flags.DEFINE_enum("layout", None, [NODES, HANDS], "Trees of nodes or public trees times hands.")
+    flags.DEFINE_float(
+        "max_minutes", MOST_MINUTES, "Refuse rows by hands that take longer on a core."
+    )
     flags.DEFINE_float("max_gigabytes", None, "Refuse games that need more memory than this.")
     flags.DEFINE_bool(
         "curve",
@@ -396,7 +407,7 @@ def main() -> None:
     names = tuple(dict.fromkeys(parse_game(n).name for n in [*values.games, *values.game]))
     footer: list[str] = []
     if not names:
-        names, footer = _games_that_fit(PRESETS[values.preset], values.layout, values.max_gigabytes)
+        names, footer = _games_that_fit(PRESETS[values.preset], values)
     if values.curve and values.solver == LP:
         raise ValueError("a curve needs iterations: expected --solver=cfr, got lp")
     config = Config(
@@ -413,6 +424,7 @@ def main() -> None:
         blueprint=values.blueprint,
         gigabytes=values.max_gigabytes,
         layout=values.layout,
+        minutes=values.max_minutes,
     )
     if values.curve:
         curve = olss_report.curve_file(values.output)
@@ -429,18 +441,25 @@ def main() -> None:
 
 
 def _games_that_fit(
-    names: Sequence[str], layout: str | None, gigabytes: float | None
+    names: Sequence[str], values: flags.FlagValues
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Those of the names whose games fit, and a line for each of the others."""
+    """Those of the names whose games fit memory and time, and a line for each other."""
     fitting, notes = [], []
     for name in names:
-        game = parse_game(name)
         try:
-            _check_fits(game, layout or default_layout(game), gigabytes)
+            Config(
+                games=(name,),
+                recipes=tuple(values.recipe),
+                solver=values.solver,
+                iterations=(values.iterations,),
+                gigabytes=values.max_gigabytes,
+                layout=values.layout,
+                minutes=values.max_minutes,
+            )
             fitting.append(name)
         except ValueError as error:
             logging.warning("left out: %s", error)
-            notes.append(f"left out: {name}, {game_size(game).nodes:,} nodes")
+            notes.append(f"left out: {error}")
     return tuple(fitting), notes
 
 

@@ -8,7 +8,7 @@ second half comes from play by a network that was trained on the first half. The
 labelled by the teacher: the network of an installed Stockfish (15.1 of Debian's package
 `stockfish`, whose network is CC0), or a file of the kind HalfKAv2_hm.
 
-The defaults take about 10 minutes of one core. Positions are kept in NAME.positions beside
+The defaults take about 4 minutes of one core. Positions are kept in NAME.positions beside
 the output, the state of training in NAME.training.safetensors, and the same command goes
 on from there after Ctrl-C or a kill; both may be deleted afterwards. The same flags and
 teacher give the same network. --tune fits it to results of Fog-of-War games.

@@ -11,6 +11,7 @@ machine can reach the page unless --host says otherwise.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import pathlib
 import socket
 import sys
@@ -83,12 +84,27 @@ def make_server() -> tuple[Any, socket.socket]:
     return uvicorn.Server(config), listening
 
 
+def _import_all() -> None:
+    """Imports what games and searches import when they begin, while there is one thread.
+
+    Of two threads that import modules of one package one may meet a module half done.
+    """
+    for name in (
+        "klss_spiel.games.chess.packed.kriegspiel_moments",
+        "klss_spiel.games.chess.packed.recorded_moment",
+        "klss_spiel.games.chess.packed.search_game",
+        "klss_spiel.matches.chess_engines",
+        "klss_spiel.matches.beliefs",
+    ):
+        importlib.import_module(name)
+
+
 def _warm_up() -> None:
     """Loads what the first move of a game would otherwise wait for."""
+    from klss_spiel.matches.beliefs import beliefs_of
     from klss_spiel.matches.players import Seat, make_player
     from klss_spiel.openspiel import load_game
     from klss_spiel.veiled_state import veil
-    from klss_spiel.web.beliefs import beliefs_of
 
     game = load_game("python_dark_chess(board=microchess)")
     for specification in ("search(iterations=2)", "pimc(worlds=2,depth=2)"):
@@ -102,6 +118,7 @@ def _warm_up() -> None:
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
+    _import_all()
     server, listening = make_server()
     values = flags.FLAGS
     port = listening.getsockname()[1]

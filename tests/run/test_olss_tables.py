@@ -188,11 +188,40 @@ def test_ranks_give_the_value_of_cards():
     assert ranks.value == pytest.approx(cards.value, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["fhp", "leduc2133"])
-def test_games_that_do_not_fit_are_refused_with_an_estimate(name):
-    size = game_size(parse_game(name))
-    with pytest.raises(ValueError, match=f"{size.nodes:,} nodes.*GB of memory"):
-        olss_tables.Config(games=("leduc231", name), gigabytes=16.0)
+def test_games_that_do_not_fit_are_refused_with_an_estimate():
+    nodes = f"{game_size(parse_game('leduc2133')).nodes:,} nodes.*GB of memory"
+    with pytest.raises(ValueError, match=nodes):
+        olss_tables.Config(games=("leduc231", "leduc2133"), gigabytes=16.0, layout="nodes")
+    with pytest.raises(ValueError, match=r"1,755 boards.*GB of memory"):
+        olss_tables.Config(games=("leduc231", "fhp"), gigabytes=16.0)
+    common = {"games": ("fhp",), "gigabytes": 64.0, "recipes": ("unsafe",)}
+    olss_tables.Config(**common)
+    with pytest.raises(ValueError, match=r"unsafe in fhp takes about .* minutes"):
+        olss_tables.Config(**common, minutes=5.0)
+    with pytest.raises(ValueError, match=r"1-klss in fhp takes about .* minutes"):
+        olss_tables.Config(**{**common, "recipes": ("1-klss",)})
+
+
+def test_large_games_are_laid_out_by_hands():
+    names = ("leduc231", "leduc2131", "leduc232", "leduc2132", "leduc2133", "fhp")
+    layouts = {name: olss_tables.default_layout(parse_game(name)) for name in names}
+    assert [name for name, layout in layouts.items() if layout == "hands"] == [*names[3:]]
+
+
+def test_rows_by_hands_are_those_by_nodes():
+    recipes = ("unsafe", "olss-1")
+    by_nodes, by_hands = (
+        olss_tables.run(
+            config("leduc232", recipes=recipes, solver="cfr", iterations=(5,), layout=layout)
+        )
+        for layout in ("nodes", "hands")
+    )
+    assert [row["layout"] for row in by_hands] == ["hands"] * len(recipes)
+    for one, other in zip(by_nodes, by_hands, strict=True):
+        assert other["blueprint"] == pytest.approx(one["blueprint"], abs=1e-9)
+        # Where regrets tie at 0, rounding decides what is played.
+        assert other["after"] == pytest.approx(one["after"], abs=1e-3)
+        assert abs(other["after"] - other["blueprint"]) > 0.01
 
 
 def test_hands_of_five_cards_have_no_tree():
@@ -454,7 +483,7 @@ def test_json_has_the_promised_keys_and_nothing_else_is_printed():
 
 def test_bad_flags_are_refused_in_one_line():
     for arguments, reason in (
-        (["--games=leduc231,fhp"], "GB of memory"),
+        (["--games=leduc231,fhp", "--max_gigabytes=1"], "GB of memory"),
         (["--games=leduc231", "--gift_scale=big"], "expected numbers in --gift_scale"),
         (["--games=leduc231", "--solver=lp", "--curve"], "a curve needs iterations"),
     ):
@@ -477,6 +506,9 @@ def test_bad_configurations_are_refused():
         ({"iterations": (0,)}, "at least one iteration"),
         ({"target": 0.0}, "target above 0"),
         ({"solver": "magic"}, "expected the solver"),
+        ({"layout": "magic"}, "expected the layout nodes or hands"),
+        ({"games": ("leduc232",), "layout": "hands", "blueprint": "mccfr"}, "made by cfr"),
+        ({"games": ("leduc232",), "layout": "hands", "recipes": ("olss-2",)}, "no subgames"),
     ):
         with pytest.raises(ValueError, match=reason):
             olss_tables.Config(**{"games": ("leduc231",), **options})

@@ -2,12 +2,14 @@
 
 import pytest
 
+from klss_spiel.games.chess.networks import teacher
 from klss_spiel.run import benchmark
 from klss_spiel.run.suites import agent as suite
 from klss_spiel.run.suites import agent_search
 
 
 def test_evaluators_and_searches_are_measured(monkeypatch):
+    monkeypatch.setattr(teacher, "find_stockfish", lambda: None)
     monkeypatch.setattr(suite, "_QUICK", suite.Effort(games=2, repeats=1, depth=4))
     few = agent_search.Effort(nodes=(1_500,), unseen=2)
     monkeypatch.setattr(agent_search, "QUICK", few)
@@ -15,7 +17,8 @@ def test_evaluators_and_searches_are_measured(monkeypatch):
     assert all(row["suite"] == "agent" and row["seconds"] > 0 for row in rows)
     assert all(row.keys() - {"key"} <= set(suite.COLUMNS) for row in rows)
     evaluations = {row["contender"]: row for row in rows if row["task"] == "evaluation"}
-    assert list(evaluations) == ["handmade", "resolver(handmade)"]
+    assert list(evaluations) == list(suite._EVALUATORS)
+    assert {"handmade", "simple", "network", "resolver(network)"} <= set(evaluations)
     # Looking at captures must cost something, or something else is measured.
     assert evaluations["resolver(handmade)"]["nodes"] > 1
     searches = [row for row in rows if row["task"] == "alpha-beta"]

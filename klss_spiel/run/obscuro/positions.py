@@ -2,7 +2,7 @@
 
 Of Figure 7 only (A), after 1.c4 d5, is given by moves; the others are pictures of positions
 deep in games. E.3 prints eight short games whole; in each the last move loses the king,
-which the paper takes for part of optimal play: rare, but not a mistake. A player comes to
+which the paper takes to be likely a part of optimal play. A player comes to
 the decision along the printed moves, with a search at each own decision before it, and
 knows what such a player would know.
 """
@@ -30,14 +30,14 @@ class Decision:
 
     Attributes:
       line: UCI moves before it.
-      named: moves that the paper names, with its words.
+      named: moves that the paper names, with what it says of them.
     """
 
     line: str
     named: Mapping[str, str]
 
 
-_LOSES = "loses the king; to be rare"
+_LOSES = "loses the king; may be optimal"
 DECISIONS: Mapping[str, Decision] = {
     "7(A): 1.c4 d5, White": Decision(
         "c2c4 d7d5",
@@ -99,8 +99,11 @@ def position_row(columns: Mapping[str, Any]) -> dict[str, Any]:
 
     line = DECISIONS[columns["position"]].line.split()
     player = len(line) % 2
-    budget = budget_from_columns(dict(columns)).of_search()
-    searching = SearchBot(GAME, player, budget, seed=columns["seed"]).search_player
+    budget = budget_from_columns(columns)
+    bot = SearchBot(
+        GAME, player, budget.of_search(), seed=columns["seed"], evaluator=budget.evaluator
+    )
+    searching = bot.search_player
     state = load_game(GAME).new_initial_state()
     for move in line:
         action = {state.action_to_string(a): a for a in state.legal_actions()}[move]
@@ -126,7 +129,7 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A line for each decision, budget and move that the paper names or the search likes."""
     groups: dict[tuple[str, MoveBudget], list[Mapping[str, Any]]] = {}
     for row in rows:
-        budget = budget_from_columns({c: row[c] for c in ("nodes", "seconds_per_move")})
+        budget = budget_from_columns(row)
         groups.setdefault((row["position"], budget), []).append(row)
     lines = []
     for (name, budget), group in groups.items():

@@ -4,7 +4,9 @@ Positions to evaluate are the children of positions of games between careless on
 players from the standard start. Times are processor seconds of one core. Tasks:
 
     evaluation   each evaluator on all children at once: `ns_per_child`; `ratio` is its time
-                 divided by that of `handmade`, `nodes` what the resolver looks at per child
+                 divided by that of `handmade`, `nodes` what the resolver looks at per child.
+                 With an installed `stockfish` also its network, read by `nnue`; `alphabeta`
+                 and `uci` look at positions one by one and are not among them
     alpha-beta   searches from fixed positions to a fixed depth: `nodes_per_second`; `ratio`
                  is the row's time divided by that with a transposition table
 
@@ -14,6 +16,8 @@ and those of `agent_search`: search, belief and first move.
 from __future__ import annotations
 
 import dataclasses
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -22,9 +26,10 @@ import numpy as np
 import pyspiel
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.evaluators import make_evaluator
+from klss_spiel.evaluators import Evaluator, make_evaluator
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators import resolver
+from klss_spiel.games.chess.networks import nnue, teacher
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.alphabeta import DEFAULT_TABLE_ENTRIES, AlphaBeta
 from klss_spiel.games.chess.packed.counted_positions import with_counts
@@ -53,7 +58,14 @@ _SUITE: Final = "agent"
 _OURS: Final = "klss_spiel"
 _GAME: Final = "python_dark_chess"
 _SEED: Final = 2024
-_EVALUATORS: Final = ("handmade", "resolver(handmade)")
+_EVALUATORS: Final = (
+    "handmade",
+    "resolver(handmade)",
+    "simple",
+    "resolver(simple)",
+    "network",
+    "resolver(network)",
+)
 _LONGEST_GAME: Final = 80
 _CARELESSNESS: Final = 0.2  # utility that a move of the games may cost
 
@@ -148,14 +160,29 @@ def _seconds(work: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
+def _evaluators(game: Any) -> Iterator[tuple[str, Evaluator]]:
+    """Evaluators with what to call them."""
+    for name in _EVALUATORS:
+        yield name, make_evaluator(game, name)
+    program = teacher.find_stockfish()
+    if program is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "its_own.nnue")
+        teacher.export_network(program, path)
+        width = nnue.load(path).width
+        for name in ("nnue", "resolver(nnue)"):
+            made = make_evaluator(game, name.replace("nnue", f'nnue("{path}")'))
+            yield name.replace("nnue", f"nnue, {width} wide"), made
+
+
 def _evaluations(effort: Effort) -> Iterator[Row]:
     game = pyspiel.load_game(_GAME)
     children, sides = _children(effort.games)
     positions = with_counts(children, sides)  # White moves first: plies as few as possible
     looked = resolver.resolve(packed.layout(8, 8), children, sides).nodes
     first: float | None = None
-    for name in _EVALUATORS:
-        evaluator = make_evaluator(game, name)
+    for name, evaluator in _evaluators(game):
         seconds = _seconds(lambda: evaluator(positions), effort.repeats)  # noqa: B023 (called here)
         first = first or seconds
         yield {

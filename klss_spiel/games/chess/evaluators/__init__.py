@@ -12,7 +12,9 @@ from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.specification import Specification, Value
 
-DEFAULT: Final = "resolver(handmade)"
+# Of a game for which none is chosen. What the resolver asks depends on the board: see
+# `default_inner`.
+DEFAULT: Final = "resolver"
 
 
 def dark_chess_setup(game: Any, name: str) -> DarkChessSetup:
@@ -36,6 +38,11 @@ def packed_setup(game: Any, name: str) -> DarkChessSetup | KriegspielSetup:
     )
 
 
+def default_inner(width: int, height: int) -> str:
+    """What `resolver` asks if nothing is said: the network on the board it was made for."""
+    return "network" if (width, height) == (8, 8) else "handmade"
+
+
 def _make_handmade(game: Any) -> Evaluator:
     from klss_spiel.games.chess.evaluators.handmade import handmade_evaluator
 
@@ -45,14 +52,14 @@ def _make_handmade(game: Any) -> Evaluator:
 def _make_simple(game: Any) -> Evaluator:
     from klss_spiel.games.chess.evaluators.simple import simple_evaluator
 
-    return simple_evaluator(dark_chess_setup(game, "simple"))
+    return simple_evaluator(packed_setup(game, "simple"))
 
 
 def _make_network(game: Any, path: str | None = None) -> Evaluator:
     """The package's own network, or that of a file; 8x8 only."""
     from klss_spiel.games.chess.evaluators.neural import network_evaluator
 
-    return network_evaluator(dark_chess_setup(game, "network"), path)
+    return network_evaluator(packed_setup(game, "network"), path)
 
 
 def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
@@ -60,18 +67,20 @@ def _make_nnue(game: Any, path: str, scale: float | None = None) -> Evaluator:
     from klss_spiel.games.chess.evaluators.neural import nnue_evaluator
     from klss_spiel.games.chess.networks.nnue import SCALE
 
-    setup = dark_chess_setup(game, "nnue")
+    setup = packed_setup(game, "nnue")
     return nnue_evaluator(setup, path, SCALE if scale is None else scale)
 
 
 def _make_resolver(
-    game: Any, inner: Value | Specification = "handmade", node_limit: int | None = None
+    game: Any, inner: Value | Specification | None = None, node_limit: int | None = None
 ) -> Evaluator:
-    """Resolves captures first, then asks `inner` once."""
+    """Resolves captures first, then asks `inner` (see `default_inner`) once."""
     from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
     from klss_spiel.games.chess.evaluators.resolver import NODE_LIMIT, resolver
 
     setup = packed_setup(game, "resolver")
+    if inner is None:
+        inner = default_inner(setup.start.width, setup.start.height)
     evaluator = make_evaluator(game, Specification.nested(inner))
     if evaluator.positions == STATES:
         raise ValueError(f"expected an evaluator of packed positions in resolver, got {inner}")

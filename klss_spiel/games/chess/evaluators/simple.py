@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.evaluators import Evaluator
-from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
-from klss_spiel.games.chess.evaluators.packed_evaluation import on_positions
+from klss_spiel.games.chess.evaluators.packed_evaluation import PackedSetup, on_positions
 from klss_spiel.games.chess.networks.inputs import decided
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.kernels.bits import ONE, ZERO, bit_count
@@ -62,6 +61,6 @@ def evaluate(
     return values
 
 
-def simple_evaluator(setup: DarkChessSetup) -> Evaluator:
+def simple_evaluator(setup: PackedSetup) -> Evaluator:
     """The simple evaluation of a game of dark chess."""
     return on_positions("simple", evaluate, setup)

@@ -81,13 +81,10 @@ def list_pieces(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, kinds: Any, cells
         cells: [2, MAX_PIECES] cell in White's and in Black's view.
 
     Returns:
-        count: number of pieces.
-        white_king: cell of White's king in his view.
-        black_king: cell of Black's king in his view.
+        Their number.
     """
     s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), side)
     white_turn, black_turn = turns(s0, p1, p2, s3)
-    kings = ~s0 & p1 & p2
     left = s0 | p1 | p2
     count = ZERO
     while left:
@@ -97,7 +94,7 @@ def list_pieces(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, kinds: Any, cells
         cells[1, count] = cell ^ black_turn
         count += ONE
         left &= left - ONE
-    return count, first_cell(kings & ~s3) ^ white_turn, first_cell(kings & s3) ^ black_turn
+    return count
 
 
 @kernel

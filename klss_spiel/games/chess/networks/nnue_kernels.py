@@ -2,6 +2,8 @@
 
 Everything is integers and exact. Rows of int16 are added as int16, which wraps as in the
 programs these networks are made for, and is what makes the compiler use whole registers.
+Sums are carried over between positions that differ in a few pieces, as children of one
+parent do, while the own king stays where it is.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.games.chess.networks.inputs import (
-    MAX_PIECES,
+    NUM_BUCKETS,
     bucket_of,
     decided,
-    list_pieces,
+    piece_on,
+    turns,
 )
+from klss_spiel.games.chess.packed.kernels.bits import ONE, ZERO, bit_count, first_cell
+from klss_spiel.games.chess.packed.kernels.moves import settle
 from klss_spiel.kernels import kernel
 
 PLANES: Final = 11  # five kinds of each owner, and one that both kings share
@@ -34,6 +39,7 @@ _MOST: Final = np.int16(127)  # activations are 0 .. 127, for 0 .. 1
 _WEIGHT_SHIFT: Final = 6
 _PASSED_BY_MULTIPLIER: Final = 600 * OUTPUT_SCALE
 _PASSED_BY_DIVISOR: Final = 127 << _WEIGHT_SHIFT
+_NO_KING: Final = np.uint64(64)  # nothing is carried over
 
 
 @kernel
@@ -71,6 +77,12 @@ def _add_row(total: Any, row: Any) -> Any:
 
 
 @kernel
+def _subtract_row(total: Any, row: Any) -> Any:
+    for j in range(len(total)):
+        total[j] -= row[j]
+
+
+@kernel
 def _multiply_halves(total: Any, out: Any) -> Any:
     """Products of the two halves, each cut to 0 .. 127, as 0 .. 126."""
     half = len(out)
@@ -84,7 +96,7 @@ def _multiply_halves(total: Any, out: Any) -> Any:
 def _dot(first: Any, second: Any) -> Any:
     total = np.int32(0)
     for j in range(len(first)):
-        total += np.int32(first[j]) * np.int32(second[j])
+        total = np.int32(total + np.int32(np.int32(first[j]) * np.int32(second[j])))
     return total
 
 
@@ -137,37 +149,58 @@ def evaluate_all(
         won: [n] 1 or -1 where a king is gone or can be captured; units are 0 there.
     """
     n = len(positions)
-    width = len(bias)
-    half = width // 2
+    half = len(bias) // 2
     units = np.zeros((n, 2), dtype=np.int32)
     won = np.zeros(n, dtype=np.int8)
-    total = np.empty(width, dtype=np.int16)
-    hidden = np.empty(width, dtype=np.int16)
+    totals = np.empty((2, len(bias)), dtype=np.int16)
+    leads = np.empty((2, NUM_BUCKETS), dtype=np.int32)
+    hidden = np.empty(len(bias), dtype=np.int16)
     inputs = np.zeros(32, dtype=np.int16)
-    kinds = np.empty(MAX_PIECES, dtype=np.uint64)
-    cells = np.empty((2, MAX_PIECES), dtype=np.uint64)
+    carried_kings = np.full(2, _NO_KING)
+    c0, c1, c2, c3 = ZERO, ZERO, ZERO, ZERO
     for i in range(n):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
         side = np.uint64(sides[i])
         won[i] = decided(p0, p1, p2, p3, side)
         if won[i]:
             continue
-        count, white_king, black_king = list_pieces(p0, p1, p2, p3, side, kinds, cells)
-        used = np.int64(bucket_of(count)) if bucket < 0 else np.int64(bucket)
-        lead = np.int64(0)
+        s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), side)
+        occupied = s0 | p1 | p2
+        changed = (s0 ^ c0) | (p1 ^ c1) | (p2 ^ c2) | (s3 ^ c3)
+        few = bit_count(changed) + bit_count(changed) < bit_count(occupied)
+        turned = turns(s0, p1, p2, s3)
+        kings = ~s0 & p1 & p2
         for viewer in range(2):
-            king = black_king if viewer else white_king
-            start = _king_bucket(king) * np.uint64(FEATURES_PER_KING)
-            is_mover = np.uint64(viewer) == side
-            total[:] = bias
-            for k in range(count):
-                feature = start + _feature(kinds[k], cells[viewer, k], np.uint64(viewer))
-                _add_row(total, rows[feature])
-                if is_mover:
-                    lead += material[feature, used]
-                else:
-                    lead -= material[feature, used]
-            _multiply_halves(total, hidden[:half] if is_mover else hidden[half:])
+            player = np.uint64(viewer)
+            king = first_cell(kings & (s3 if viewer else ~s3))
+            turn = turned[viewer]
+            start = _king_bucket(king ^ turn) * np.uint64(FEATURES_PER_KING)
+            if few and carried_kings[viewer] == king:
+                left = changed & (c0 | c1 | c2)
+                while left:
+                    cell = first_cell(left)
+                    piece = piece_on(c0, c1, c2, c3, cell)
+                    row = start + _feature(piece, cell ^ turn, player)
+                    _subtract_row(totals[viewer], rows[row])
+                    _subtract_row(leads[viewer], material[row])
+                    left &= left - ONE
+                left = changed & occupied
+            else:
+                totals[viewer] = bias
+                leads[viewer] = 0
+                left = occupied
+            while left:
+                cell = first_cell(left)
+                row = start + _feature(piece_on(s0, p1, p2, s3, cell), cell ^ turn, player)
+                _add_row(totals[viewer], rows[row])
+                _add_row(leads[viewer], material[row])
+                left &= left - ONE
+            carried_kings[viewer] = king
+            is_mover = player == side
+            _multiply_halves(totals[viewer], hidden[:half] if is_mover else hidden[half:])
+        c0, c1, c2, c3 = s0, p1, p2, s3
+        used = np.int64(bucket_of(bit_count(occupied))) if bucket < 0 else np.int64(bucket)
+        lead = np.int64(leads[side, used]) - np.int64(leads[side ^ ONE, used])
         units[i, 0] = _truncated(lead, 2)
         units[i, 1] = _layers(hidden, used, layers, inputs)
     return units, won

@@ -58,9 +58,7 @@ def predict(
     for i in range(len(order)):
         position = positions[order[i]]
         side = np.uint64(sides[order[i]])
-        count, _, _ = list_pieces(
-            position[0], position[1], position[2], position[3], side, kinds, cells
-        )
+        count = list_pieces(position[0], position[1], position[2], position[3], side, kinds, cells)
         bucket = bucket_of(count)
         products[:] = zero
         for viewer in range(2):
@@ -118,9 +116,7 @@ def loss_and_gradient(
     for i in range(len(order)):
         position = positions[order[i]]
         side = np.uint64(sides[order[i]])
-        count, _, _ = list_pieces(
-            position[0], position[1], position[2], position[3], side, kinds, cells
-        )
+        count = list_pieces(position[0], position[1], position[2], position[3], side, kinds, cells)
         bucket = bucket_of(count)
         products[:] = zero
         for viewer in range(2):

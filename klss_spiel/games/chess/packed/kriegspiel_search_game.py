@@ -68,8 +68,8 @@ class Kriegspiel:
 
         Args:
             setup: the game; all tries must be offered.
-            evaluator: White's utility at positions [n, 5]; the hand-made evaluation
-                after captures are resolved unless given.
+            evaluator: White's utility at positions [n, 5]; `evaluators.DEFAULT` unless
+                given.
             belief_limit: positions above which a belief becomes a sample.
             sample_belief: whether it may; else that is an error.
         """

@@ -12,6 +12,7 @@ import pytest
 from klss_spiel import evaluators
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators import quiescence, resolver
+from klss_spiel.games.chess.networks.network import shipped_network
 from klss_spiel.games.chess.packed import counted_positions, search_game
 from klss_spiel.games.chess.packed import positions as packed
 from tests.helpers import random_chess
@@ -237,17 +238,47 @@ def test_positions_of_a_search_are_evaluated_for_their_side_to_move(first):
     plies = 2 * np.arange(50) + (sides ^ np.uint8(first == "b"))
     counted = counted_positions.with_counts(words, plies, np.full(50, 7))
     expected = resolver.resolver()(_BOARD, words, sides)
-    for specification in ("resolver(handmade)", "resolver"):
-        evaluator = evaluators.make_evaluator(game, specification)
-        assert evaluator.name == specification
-        assert (evaluator(counted) == expected).all()
-    # What a search uses if nothing is chosen.
-    assert (game.search_game().evaluate(counted) == expected).all()
-    assert (search_game.DarkChess(game.setup).evaluate(counted) == expected).all()
+    evaluator = evaluators.make_evaluator(game, "resolver(handmade)")
+    assert evaluator.name == "resolver(handmade)"
+    assert (evaluator(counted) == expected).all()
+    # What a search uses if nothing is chosen: the network behind the resolver.
+    by_network = resolver.resolver(shipped_network().evaluate)(_BOARD, words, sides)
+    assert not (by_network == expected).all()
+    for name in ("resolver", "resolver(network)"):
+        assert (evaluators.make_evaluator(game, name)(counted) == by_network).all()
+    assert (game.search_game().evaluate(counted) == by_network).all()
+    assert (search_game.DarkChess(game.setup).evaluate(counted) == by_network).all()
     handmade = evaluators.make_evaluator(game, "handmade")
     assert not (handmade(counted) == expected).all()
     few = evaluators.make_evaluator(game, "resolver(handmade,node_limit=1)")(counted)
     assert not (few == expected).all()
+
+
+def test_small_boards_are_evaluated_by_hand_if_nothing_is_chosen():
+    game = pyspiel.load_game("python_dark_chess(board=minimal4x3)")
+    start = game.search_game().initial()
+    children = game.search_game().expand(start.position, start.infoset_ids).position
+    expected = evaluators.make_evaluator(game, "resolver(handmade)")(children)
+    for evaluate in (
+        game.search_game().evaluate,
+        search_game.DarkChess(game.setup).evaluate,
+        evaluators.make_evaluator(game, "resolver"),
+    ):
+        assert (evaluate(children) == expected).all()
+
+
+def test_kriegspiel_is_evaluated_alike():
+    words, sides = _words(_random_positions(30, seed=6))
+    counted = counted_positions.with_counts(words, sides)
+    dark, kriegspiel = (
+        {
+            name: evaluators.make_evaluator(game, name)(counted).tolist()
+            for name in ("resolver", "resolver(network)", "resolver(handmade)")
+        }
+        for game in ("python_dark_chess", "python_kriegspiel")
+    )
+    assert dark == kriegspiel
+    assert dark["resolver"] == dark["resolver(network)"] != dark["resolver(handmade)"]
 
 
 def test_wrong_arguments_are_refused():

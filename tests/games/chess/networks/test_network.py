@@ -1,5 +1,6 @@
 """The package's own network: integers against plain numpy, kings, symmetry, files."""
 
+import pathlib
 import random
 
 import numpy as np
@@ -239,3 +240,26 @@ def test_positions_of_games_are_quiet_and_have_the_result():
     assert played.sides.tolist() == [1, 0, 1, 0, 1]
     with pytest.raises(ValueError, match="expected games with moves"):
         tuning.played_positions([])
+
+
+def test_the_shipped_network_knows_chess_and_says_how_it_was_made():
+    network = networks.shipped_network()
+    fens = {
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1": (-0.05, 0.2),
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1": (-1.0, -0.6),  # no queen
+        "rnbqkbnr/ppp1pppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1": (0.1, 0.6),  # a pawn up
+        "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1": (0.0, 0.9),
+        "4k3/8/8/8/8/8/8/R3K3 b - - 0 1": (0.6, 1.0),
+    }
+    positions = [boards.position_from_fen(fen) for fen in fens]
+    for value, (low, high) in zip(
+        network.evaluate(_BOARD, *_words(positions)), fens.values(), strict=True
+    ):
+        assert low < value < high
+    metadata = weights.read_metadata(networks.SHIPPED)
+    assert "klss_spiel.run.train_evaluation" in metadata.command
+    assert metadata.extra["teacher"] == "nn-ad9b42354671"
+    assert metadata.extra["correlation"] > 0.96
+    assert metadata.licence == "Apache-2.0"
+    folder = pathlib.Path(weights.__file__).parent / "data" / "weights"
+    assert (folder / f"{networks.SHIPPED}.safetensors").stat().st_size < 2**20

@@ -103,6 +103,17 @@ def test_a_made_up_network_is_what_plain_integers_say(made_up, tmp_path, compres
     assert len({min((p.squares.count(0) - 32) // 4, 7) for p in positions}) > 2
 
 
+def test_units_do_not_depend_on_what_was_evaluated_before(made_up):
+    network = nnue.load(made_up[0])
+    rng = random.Random(4)
+    line = list(random_play(boards.position_of("standard"), rng, 150, legal=True))
+    line += rng.sample(line, 50)
+    words, sides = _words(line)
+    together, _ = network.units(words, sides)
+    alone = [network.units(words[i : i + 1], sides[i])[0][0] for i in range(len(words))]
+    np.testing.assert_array_equal(together, alone)
+
+
 def test_values_are_the_evaluators_and_swap_with_the_colours(made_up):
     path, first, stacks = made_up
     positions = _positions(20, seed=2)

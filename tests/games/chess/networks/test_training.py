@@ -1,5 +1,7 @@
 """Training of the package's own network: gradient, learning, the same again, going on."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -21,52 +23,60 @@ def data():
     return training.Labelled(quiet.positions, quiet.sides, targets)
 
 
-def _double(parameters):
-    return [array.astype(np.float64) for array in parameters.arrays().values()]
+def _views(data):
+    """[n, 2, 768] what the side to move and the other player see, and [n] buckets."""
+    positions = packed.unpack(_BOARD, data.positions, data.sides)
+    views = np.zeros((len(positions), 2, 2, 6, 64), dtype=np.float32)
+    for i, position in enumerate(positions):
+        for seat, colour in enumerate((position.side, 1 - position.side)):
+            king = rules.king_square(position, colour)
+            turn = (56 if colour else 0) ^ (7 if king % 8 < 4 else 0)
+            for square, code in enumerate(position.squares):
+                if code:
+                    enemy, kind = int(code >> 3 != colour), rules.kind_of(code) - 1
+                    views[i, seat, enemy, kind, square ^ turn] = 1
+    counts = np.array([64 - p.squares.count(0) for p in positions])
+    return views.reshape(len(positions), 2, 768), np.minimum((counts - 1) // 4, 7)
 
 
-def test_the_gradient_is_that_of_finite_differences(data):
+def test_loss_and_gradient_are_those_of_jax(data):
     rng = np.random.default_rng(0)
-    arrays = _double(training.first_parameters(rng))
+    arrays = list(training.first_parameters(rng).arrays().values())
     arrays[2][:] = rng.normal(0, 0.3, 8)
+    arrays[3][:] = rng.normal(0, 0.1, (8, 2, 128))
     order = np.arange(0, len(data), 7)
+    views, buckets = _views(data)
+
+    def loss(bias, rows, output_bias, output):
+        units = jnp.clip(bias + views[order] @ rows, 0, 1)
+        numbers = jnp.einsum("nsj,nsj->n", units**2, output[buckets[order]])
+        values = jnp.tanh(numbers + output_bias[buckets[order]])
+        return jnp.mean((values - data.targets[order]) ** 2)
+
     gradient = tuple(np.ones_like(array) for array in arrays)
-
-    def loss():
-        return training_kernels.loss_and_gradient(
-            data.positions, data.sides, data.targets, order, *arrays, gradient
-        )
-
-    first = loss()
-    found = [array.copy() for array in gradient]
-    predicted = np.tanh(training_kernels.predict(data.positions, data.sides, order, *arrays))
-    assert first == pytest.approx(np.mean((predicted - data.targets[order]) ** 2))
-    step = 1e-6
-    for array, slopes in zip(arrays, found, strict=True):
-        assert np.abs(slopes).max() > 0
-        flat, steepest = array.reshape(-1), np.argsort(-np.abs(slopes.reshape(-1)))
-        for i in [*steepest[:4], *rng.integers(0, flat.size, 4)]:
-            kept = flat[i]
-            flat[i] = kept + step
-            above = loss()
-            flat[i] = kept - step
-            below = loss()
-            flat[i] = kept
-            numeric = (above - below) / (2 * step)
-            assert slopes.reshape(-1)[i] == pytest.approx(numeric, rel=1e-4, abs=1e-8)
+    found = training_kernels.loss_and_gradient(
+        data.positions, data.sides, data.targets, order, *arrays, gradient
+    )
+    expected, slopes = jax.value_and_grad(loss, argnums=(0, 1, 2, 3))(*arrays)
+    assert found == pytest.approx(float(expected), rel=1e-4)
+    for ours, theirs in zip(gradient, slopes, strict=True):
+        largest = np.abs(theirs).max()
+        assert largest > 0
+        np.testing.assert_allclose(ours, theirs, atol=1e-4 * largest)
 
 
 def test_adam_is_the_published_rule():
     rng = np.random.default_rng(1)
-    parameter, mean, square = np.array([0.5, -0.2]), np.zeros(2), np.zeros(2)
+    parameter = np.array([0.5, -0.2], dtype=np.float32)
+    mean, square = np.zeros_like(parameter), np.zeros_like(parameter)
     expected, m, v = parameter.copy(), 0.0, 0.0
     for step in range(1, 5):
-        gradient = rng.normal(size=2)
+        gradient = rng.normal(size=2).astype(np.float32)
         training_kernels.adam_step(parameter, gradient, mean, square, step, 0.1, 0.6)
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
         change = 0.1 * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
         expected = np.clip(expected - change, -0.6, 0.6)
-    np.testing.assert_allclose(parameter, expected, rtol=1e-6)
+    np.testing.assert_allclose(parameter, expected, rtol=1e-4)
 
 
 def _trained(data, epochs, seed=0):
