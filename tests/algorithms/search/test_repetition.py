@@ -138,7 +138,7 @@ def test_quiet_plies_are_never_fewer_than_the_rules_count():
     assert larger  # the opponent's pawns move unseen
 
 
-def test_the_better_side_does_not_repeat_and_the_worse_does_not_hope():
+def test_the_better_side_does_not_repeat():
     """White, a queen up, has shown the same views twice; the third time is a draw."""
     loaded = pyspiel.load_game(SHUFFLE)
     game = search_game(loaded)
@@ -153,14 +153,19 @@ def test_the_better_side_does_not_repeat_and_the_worse_does_not_hope():
     assert tree.sequences[0].value[first + again] == pytest.approx(0.0, abs=1e-9)
     assert decision.report.value > 0.3
     assert decision.probabilities[again] == 0.0
-    # Black cannot make a draw of it by wishing.
-    children = game.expand(game.initial().position, game.initial().infoset_ids)
-    values = np.full(len(children.action), 0.5)
-    twice = np.unique(game.views(1, children.position))
-    other = search_from_start(game, SEEING, player=1)
-    leaves = np.array([2], dtype=np.int32)
-    drawn, _ = repetition.draws(game, other.tree, leaves, children, values, twice, 0.0)
-    assert not np.any(drawn)
+
+
+def test_whoever_is_worse_does_not_make_a_draw_by_wishing():
+    game = search_game(pyspiel.load_game(SHUFFLE))
+    start = game.initial()
+    children = game.expand(start.position, start.infoset_ids)
+    search = search_from_start(game, SEEING, player=0)
+    leaves, twice = np.array([2], dtype=np.int32), game.views(0, children.position)
+    for value, is_draw in ((0.5, True), (-0.5, False)):
+        values = np.full(len(children.action), value)
+        drawn, after = repetition.draws(game, search.tree, leaves, children, values, twice, 0.0)
+        assert np.all(drawn == is_draw)
+        np.testing.assert_array_equal(after, np.where(drawn, 0.0, values))
 
 
 def test_contempt_is_what_a_repetition_costs_the_searching_player():
@@ -189,3 +194,17 @@ def test_the_strong_preset_plays_whole_games_that_can_be_repeated():
         played_moves.append(state.history())
     assert played_moves[0] == played_moves[1]
     assert len(played_moves[0]) > 6
+
+
+def test_a_game_that_is_over_is_no_repetition():
+    game = search_game(pyspiel.load_game(SHUFFLE))
+    start = game.initial()
+    children = game.expand(start.position, start.infoset_ids)
+    over = np.full(len(children.action), TERMINAL, dtype=np.int8)
+    children = dataclasses.replace(children, player=over)
+    search = search_from_start(game, SEEING, player=0)
+    values, twice = np.ones(len(over)), game.views(0, children.position)
+    leaves = np.array([2], dtype=np.int32)
+    drawn, after = repetition.draws(game, search.tree, leaves, children, values, twice, 0.1)
+    assert not np.any(drawn)
+    np.testing.assert_array_equal(after, values)
