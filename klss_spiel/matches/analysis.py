@@ -21,10 +21,10 @@ from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.report import SearchReport
 from klss_spiel.algorithms.search.settings import STRONG, SearchSettings
 from klss_spiel.budget import Budget
+from klss_spiel.matches.beliefs import BeliefAt, dark_chess_belief
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.search_game import Belief, SearchGame
 from klss_spiel.tree import CHANCE, NO_INFOSET
-from klss_spiel.web.beliefs import BeliefAt, dark_chess_belief
 
 # Probabilities below this are not worth a place in a text.
 _LEAST_SHOWN = 0.005

@@ -45,16 +45,34 @@ class Believer:
         self._lost = not len(positions)
         return positions
 
+    @property
+    def weights(self) -> FloatArray | None:
+        """[n] how likely the positions are; None if all alike."""
+        return self._belief.weights
+
     def remember(self, action: int) -> None:
         """Says which action the player has chosen."""
         self._last = action
 
 
-def sample_worlds(positions: Positions, count: int, rng: np.random.Generator) -> Positions:
-    """At most `count` of the positions, without repetition, in their order."""
+def sample_worlds(
+    positions: Positions,
+    count: int,
+    rng: np.random.Generator,
+    weights: FloatArray | None = None,
+) -> Positions:
+    """At most `count` of the positions, without repetition, in their order.
+
+    Args:
+      positions: [n].
+      count: how many.
+      rng: of the choice.
+      weights: [n] how likely they are; None if all alike.
+    """
     if len(positions) <= count:
         return positions
-    return positions[np.sort(rng.choice(len(positions), size=count, replace=False))]
+    share = None if weights is None else weights / weights.sum()
+    return positions[np.sort(rng.choice(len(positions), size=count, replace=False, p=share))]
 
 
 class VotingPlayer:
@@ -93,7 +111,8 @@ class VotingPlayer:
         """The action with most votes; the mean score decides between equals."""
         legal, told = state.legal_actions(), state.information_state_string()
         positions = self._believer.see(told)
-        worlds = sample_worlds(positions, self._worlds, self._rng)
+        weights = self._believer.weights
+        worlds = sample_worlds(positions, self._worlds, self._rng, weights)
         self.report = f"{len(worlds)} of {len(positions)} positions"
         if len(legal) == 1:
             action = int(legal[0])

@@ -30,7 +30,7 @@ def belief_maps(
 
     Args:
       heat: letter of a kind (PNBRQK) -> [squares] probabilities, a1 first, as
-        `klss_spiel.web.beliefs.heat_of` gives them. Kinds that stand nowhere are left out.
+        `klss_spiel.matches.beliefs.heat_of` gives them. Kinds that stand nowhere are left out.
       width: files of the board.
       title: over all boards.
       black_below: draw the boards as Black sees them.

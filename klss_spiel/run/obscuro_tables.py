@@ -172,6 +172,9 @@ def define_flags() -> None:
     flags.DEFINE_integer(
         "belief_limit", None, "Positions above which a player's belief in a match is a sample."
     )
+    flags.DEFINE_string(
+        "evaluator", None, "What values leaves of all players, except where a row says otherwise."
+    )
     flags.DEFINE_integer("seeds", 20, "Searches of each position or opening.", lower_bound=0)
     flags.DEFINE_integer("seed", 0, "Seed of games, or the first of --seeds.", lower_bound=0)
     flags.DEFINE_integer(
@@ -193,7 +196,9 @@ def config_from_flags() -> Config:
     budget = default_budget(values.preset)
     if values.nodes is not None or values.seconds is not None:
         budget = MoveBudget(values.nodes, values.seconds)
-    budget = dataclasses.replace(budget, belief_limit=values.belief_limit)
+    budget = dataclasses.replace(
+        budget, belief_limit=values.belief_limit, evaluator=values.evaluator
+    )
     try:
         horizons = tuple(int(text) for text in values.horizons)
     except ValueError:

@@ -94,17 +94,17 @@ def _import_all() -> None:
         "klss_spiel.games.chess.packed.recorded_moment",
         "klss_spiel.games.chess.packed.search_game",
         "klss_spiel.matches.chess_engines",
-        "klss_spiel.web.beliefs",
+        "klss_spiel.matches.beliefs",
     ):
         importlib.import_module(name)
 
 
 def _warm_up() -> None:
     """Loads what the first move of a game would otherwise wait for."""
+    from klss_spiel.matches.beliefs import beliefs_of
     from klss_spiel.matches.players import Seat, make_player
     from klss_spiel.openspiel import load_game
     from klss_spiel.veiled_state import veil
-    from klss_spiel.web.beliefs import beliefs_of
 
     game = load_game("python_dark_chess(board=microchess)")
     for specification in ("search(iterations=2)", "pimc(worlds=2,depth=2)"):

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from klss_spiel.web.beliefs import BeliefAt, beliefs_of
+from klss_spiel.matches.beliefs import BeliefAt, beliefs_of
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
 

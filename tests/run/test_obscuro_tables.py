@@ -139,6 +139,20 @@ def test_beliefs_of_players_are_limited_where_it_is_asked_for(small_board):
     assert any(not report["belief_complete"] for report in reports)
 
 
+def test_an_evaluator_is_named_once():
+    budget = MoveBudget(nodes=9, evaluator="resolver(handmade)")
+    rows = {row.name: row for row in match_tables.ablation_rows(budget)}
+    simple = rows["full v simple evaluation"]
+    assert simple.first == "search(nodes=9,evaluator=resolver(handmade))"
+    assert simple.second == "search(nodes=9,evaluator=simple)"
+    named, plain = (
+        obscuro_tables.make_jobs(Config("positions", budget=b, seeds=1))[0]
+        for b in (budget, MoveBudget(nodes=9))
+    )
+    assert named.columns["evaluator"] == "resolver(handmade)" and named.key != plain.key
+    assert "evaluator" not in obscuro_tables.make_jobs(Config("king_v_king", budget=budget))[0].key
+
+
 def test_an_unknown_evaluator_is_said_and_not_played():
     row = match_tables.MatchRow("none", "search(nodes=1,evaluator=nobody)", "random", "1 node")
     assert match_tables.make_jobs([row], 2, 0) == []

@@ -9,18 +9,20 @@ knowledge), so that gadgets and solvers are those of every other game.
 Not here: gifts on the way (`reach`), other orders, OLSS-II.
 
 Shapes: H hands of the closure's stage, R roots, F sequences of the opponent's forest,
-T outcomes, S sequences of a player; "local" sequences are those of a `LocalSpots`.
+T outcomes, S sequences of a player; "local" sequences are those of `local_spots`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.subgame.gadgets import MarginGame
+from klss_spiel.algorithms.subgame.local_spots import AT_ROOT, LocalSpots
 from klss_spiel.algorithms.subgame.margin_template import (
     distinct_weights,
     folded_bonus,
@@ -33,10 +35,8 @@ from klss_spiel.algorithms.subgame.recipes import Gadget, Margin, SubgameRecipe
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray, ranges, sum_at
 from klss_spiel.hand_payoffs import HandPayoffs
 from klss_spiel.public_game import Closure, PublicGame
-from klss_spiel.sequence_form import SequenceForm, Treeplex
+from klss_spiel.sequence_form import SequenceForm
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
-
-_AT_ROOT = -1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,74 +73,6 @@ class PublicSubgame:
     def margins(self, behavior: FloatArray) -> FloatArray:
         """[R] margins of the roots when the player plays `behavior` ([S local])."""
         return self.game.margins(self.game.treeplex.realization_plan(behavior))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class LocalSpots:
-    """One player's spots in a closure, numbered from 0 whatever the number of hands.
-
-    With H hands the sequence of hand h and action a at spot k is shift[k] H + h
-    num_actions[k] + a, to which callers add what comes before.
-
-    Attributes:
-      num_actions: [K].
-      shift: [K] actions of the spots before.
-      parent: [K] the own spot before, or -1 at the root.
-      parent_action: [K] its action.
-    """
-
-    num_actions: IntArray
-    shift: IntArray
-    parent: IntArray
-    parent_action: IntArray
-
-    @classmethod
-    def of(cls, game: PublicGame, closure: Closure, player: int) -> LocalSpots:
-        """The player's spots in a closure."""
-        own = [k for k in closure.spots if game.spots[k].player == player]
-        place = {k: number for number, k in enumerate(own)}
-        spots = [game.spots[k] for k in own]
-        num_actions = np.array([len(spot.actions) for spot in spots], dtype=np.int64)
-        return cls(
-            num_actions=num_actions,
-            shift=np.cumsum(num_actions) - num_actions,
-            parent=np.array([place.get(spot.before, _AT_ROOT) for spot in spots]),
-            parent_action=np.array([spot.action_before for spot in spots]),
-        )
-
-    @property
-    def total(self) -> int:
-        """Actions of all spots."""
-        return int(self.num_actions.sum())
-
-    def sequence(self, spot: IntArray, hand: IntArray, action: IntArray, hands: int) -> IntArray:
-        """Local sequences with so many hands."""
-        sequence: IntArray = self.shift[spot] * hands + hand * self.num_actions[spot] + action
-        return sequence
-
-    def infosets(self, hands: int) -> tuple[IntArray, IntArray, IntArray]:
-        """[K H] spot by spot: first local sequence, number of actions, parent or -1 - hand."""
-        spot = np.repeat(np.arange(len(self.num_actions)), hands)
-        hand = np.tile(np.arange(hands), len(self.num_actions))
-        first = self.sequence(spot, hand, np.zeros_like(spot), hands)
-        above = self.sequence(self.parent[spot], hand, self.parent_action[spot], hands)
-        parent = np.where(self.parent[spot] == _AT_ROOT, -1 - hand, above)
-        return first, self.num_actions[spot], parent
-
-    def hand_of(self, hands: int) -> IntArray:
-        """[total H] the hand of each local sequence."""
-        of_spots = [np.repeat(np.arange(hands), count) for count in self.num_actions]
-        return np.concatenate(of_spots)
-
-    def treeplex(self, hands: int) -> Treeplex:
-        """The player's strategies: local sequences after the empty one."""
-        first, num_actions, parent = self.infosets(hands)
-        return Treeplex(
-            parent_sequence=np.where(parent < 0, EMPTY_SEQUENCE, parent + 1).astype(np.int32),
-            first_sequence=(first + 1).astype(np.int32),
-            num_actions=num_actions.astype(np.int32),
-            num_sequences=1 + self.total * hands,
-        )
 
 
 class PublicSubgameBuilder:
@@ -268,7 +200,7 @@ class _Here:
             begin = hands + spots.shift[k] * hands
             count = int(spots.num_actions[k])
             least = totals[begin : begin + count * hands].reshape(hands, count).min(axis=1)
-            if spots.parent[k] == _AT_ROOT:
+            if spots.parent[k] == AT_ROOT:
                 totals[:hands] += least
             else:
                 above = hands + spots.shift[spots.parent[k]] * hands + spots.parent_action[k]
@@ -333,7 +265,7 @@ class _Here:
 
     def of_hand(self, recipe: SubgameRecipe, hand: int) -> PublicSubgame | None:
         """The order-1 subgame of one hand."""
-        probability, order = self._rows(hand)
+        probability, order = (matrix[hand] for matrix in self._matrices)
         usable = probability > 0.0
         masses = probability * self.strategy_reach
         if recipe.gadget == Gadget.REACHING:
@@ -408,10 +340,10 @@ class _Here:
             infoset=self._infoset(hand),
         )
 
-    def _rows(self, hand: int) -> tuple[FloatArray, FloatArray]:
-        """[H] twice: probability of a hand with each other, and who wins."""
-        probability, order = self.pairs.matrices()
-        return probability[hand], order[hand]
+    @functools.cached_property
+    def _matrices(self) -> tuple[FloatArray, FloatArray]:
+        """[H, H] twice: probability of each hand with each other, and who wins."""
+        return self.pairs.matrices()
 
     def _direct_of(self, roots: IntArray) -> FloatArray:
         """`direct` below some roots, in the order of a forest with those roots alone."""

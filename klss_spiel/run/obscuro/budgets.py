@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 from klss_spiel.budget import Budget
 
@@ -19,11 +21,14 @@ class MoveBudget:
       seconds: how long it may search; updating the belief is not counted.
       belief_limit: positions above which a belief becomes a sample, of players in
         matches; None for the game's own limit, some millions.
+      evaluator: specification of what values leaves; None for the game's own. It is in
+        the keys of rows: name it where rows should outlive a change of the default.
     """
 
     nodes: int | None = None
     seconds: float | None = None
     belief_limit: int | None = None
+    evaluator: str | None = None
 
     def __post_init__(self) -> None:
         if (self.nodes is None) == (self.seconds is None):
@@ -50,12 +55,14 @@ class MoveBudget:
     def arguments(self) -> tuple[str, ...]:
         """As arguments of a player's specification, the limit of beliefs included."""
         limit = () if self.belief_limit is None else (f"limit={self.belief_limit}",)
-        return (self.argument, *limit)
+        evaluator = () if self.evaluator is None else (f"evaluator={self.evaluator}",)
+        return (self.argument, *limit, *evaluator)
 
     @property
-    def columns(self) -> dict[str, float | None]:
+    def columns(self) -> dict[str, Any]:
         """As columns of a job."""
-        return {"nodes": self.nodes, "seconds_per_move": self.seconds}
+        evaluator = {} if self.evaluator is None else {"evaluator": self.evaluator}
+        return {"nodes": self.nodes, "seconds_per_move": self.seconds, **evaluator}
 
     def times(self, factor: int) -> MoveBudget:
         """So many times as much."""
@@ -69,7 +76,11 @@ class MoveBudget:
         return Budget(nodes=self.nodes, seconds=self.seconds)
 
 
-def budget_from_columns(columns: dict[str, float | None]) -> MoveBudget:
+def budget_from_columns(columns: Mapping[str, Any]) -> MoveBudget:
     """The inverse of `MoveBudget.columns`."""
     nodes = columns["nodes"]
-    return MoveBudget(None if nodes is None else int(nodes), columns["seconds_per_move"])
+    return MoveBudget(
+        nodes=None if nodes is None else int(nodes),
+        seconds=columns["seconds_per_move"],
+        evaluator=columns.get("evaluator"),
+    )

@@ -64,11 +64,13 @@ def opening_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     from klss_spiel.algorithms.search.bot import SearchBot
     from klss_spiel.openspiel import load_game
 
-    budget = budget_from_columns(dict(columns)).of_search()
+    budget = budget_from_columns(columns)
     state = load_game(GAME).new_initial_state()
     row: dict[str, Any] = {}
     for player, colour in enumerate(COLOURS):
-        bot = SearchBot(GAME, player, budget, seed=columns["seed"])
+        bot = SearchBot(
+            GAME, player, budget.of_search(), seed=columns["seed"], evaluator=budget.evaluator
+        )
         policy, action = bot.step_with_policy(state)
         row[colour.lower()] = [
             [state.action_to_string(a), round(float(p), 6)] for a, p in policy if p > 0.0

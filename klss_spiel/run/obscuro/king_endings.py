@@ -82,6 +82,7 @@ def make_jobs(
     """A job for each ending and horizon, and a search of each ending."""
     if any(horizon < 2 for horizon in horizons):
         raise ValueError(f"expected horizons of at least 2 plies, got {list(horizons)}")
+    budget = dataclasses.replace(budget, evaluator=None)  # leaves are worth a draw
     empty = {"horizon": None, "nodes": None, "seconds_per_move": None, "seed": None}
     programs = [
         job_from_columns(
@@ -201,9 +202,7 @@ def search_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     game = load_game(f"python_dark_chess(fen={ENDINGS[columns['ending']].fen})")
     state = game.new_initial_state()
     mover = state.current_player()
-    budget = budget_from_columns(
-        {name: columns[name] for name in ("nodes", "seconds_per_move")}
-    ).of_search()
+    budget = budget_from_columns(columns).of_search()
     bot = SearchBot(game, mover, budget, seed=columns["seed"], evaluator="zero")
     bot.step(state)
     report = bot.report

@@ -91,6 +91,8 @@ class MatchRow:
 
 def searcher(budget: MoveBudget, *settings: str) -> str:
     """Specification of a searching player; settings such as "preset=zs21"."""
+    if any(setting.startswith("evaluator=") for setting in settings):
+        budget = dataclasses.replace(budget, evaluator=None)
     return f"search({','.join((*budget.arguments, *settings))})"
 
 

@@ -99,8 +99,11 @@ def position_row(columns: Mapping[str, Any]) -> dict[str, Any]:
 
     line = DECISIONS[columns["position"]].line.split()
     player = len(line) % 2
-    budget = budget_from_columns(dict(columns)).of_search()
-    searching = SearchBot(GAME, player, budget, seed=columns["seed"]).search_player
+    budget = budget_from_columns(columns)
+    bot = SearchBot(
+        GAME, player, budget.of_search(), seed=columns["seed"], evaluator=budget.evaluator
+    )
+    searching = bot.search_player
     state = load_game(GAME).new_initial_state()
     for move in line:
         action = {state.action_to_string(a): a for a in state.legal_actions()}[move]
@@ -126,7 +129,7 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A line for each decision, budget and move that the paper names or the search likes."""
     groups: dict[tuple[str, MoveBudget], list[Mapping[str, Any]]] = {}
     for row in rows:
-        budget = budget_from_columns({c: row[c] for c in ("nodes", "seconds_per_move")})
+        budget = budget_from_columns(row)
         groups.setdefault((row["position"], budget), []).append(row)
     lines = []
     for (name, budget), group in groups.items():

@@ -90,6 +90,19 @@ def test_a_copied_bot_goes_on_as_the_original_would(name, copied):
     assert all(one.report.nodes == bot.report.nodes for one in copies)
 
 
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+@pytest.mark.parametrize("game", ["python_dark_chess", "python_kriegspiel"])
+@pytest.mark.parametrize(
+    "evaluator", [None, "handmade", "simple", "resolver(handmade)", "alphabeta(depth=1)"]
+)
+def test_bots_of_chess_are_copied_with_every_evaluator(game, evaluator, copied):
+    name = f"{game}(board=minimal4x3)"
+    bot = SearchBot(name, 0, Budget(nodes=40), evaluator=evaluator)
+    state = pyspiel.load_game(name).new_initial_state()
+    assert copied(bot).step_with_policy(state) == bot.step_with_policy(state)
+    assert copied(bot).step_with_policy(state) == bot.step_with_policy(state)
+
+
 def decisions(player, game, choices):
     """What a player answers along a game in which hypothesis chooses every action."""
     player.restart()

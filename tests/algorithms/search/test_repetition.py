@@ -8,10 +8,11 @@ import pytest
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.search import repetition
+from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.search import search_from_start
-from klss_spiel.algorithms.search.settings import OBSCURO
+from klss_spiel.algorithms.search.settings import OBSCURO, STRONG
 from klss_spiel.algorithms.search.tree import PENDING
 from klss_spiel.budget import Budget
 from klss_spiel.games.chess.packed.counted_positions import counts_of
@@ -173,3 +174,18 @@ def test_contempt_is_what_a_repetition_costs_the_searching_player():
     drawn, after = repetition.draws(game, search.tree, leaves, children, values, twice, 0.1)
     assert drawn[0]
     np.testing.assert_allclose(after, np.where(drawn, -0.1, 0.5))
+
+
+def test_the_strong_preset_plays_whole_games_that_can_be_repeated():
+    game = pyspiel.load_game("python_dark_chess(board=silverman4x4)")
+    played_moves = []
+    for _ in range(2):
+        bots = [SearchBot(game, p, Budget(nodes=300), STRONG, seed=2) for p in (0, 1)]
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            bot = bots[state.current_player()]
+            state.apply_action(bot.step(state))
+            assert not bot.report.degraded
+        played_moves.append(state.history())
+    assert played_moves[0] == played_moves[1]
+    assert len(played_moves[0]) > 6

@@ -5,6 +5,8 @@ Importing this module imports numba.
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from klss_spiel.arrays import FloatArray, U64Array
@@ -13,6 +15,23 @@ from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators.packed_evaluation import PackedSetup, on_positions
 from klss_spiel.games.chess.packed.alphabeta import AlphaBeta
 from klss_spiel.games.chess.packed.positions import Layout, SideArray, layout
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Searched:
+    """Values of boards [n, 4] by an engine that was made for them."""
+
+    engine: AlphaBeta
+    depth: int
+    nodes: int
+
+    def __call__(self, board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
+        del board
+        values = np.empty(len(positions))
+        for i, (position, side) in enumerate(zip(positions, sides.tolist(), strict=True)):
+            score = self.engine.search(position, side, self.depth, self.nodes).score
+            values[i] = score if side == 0 else -score
+        return values
 
 
 def alphabeta_evaluator(setup: PackedSetup, depth: int, nodes: int) -> Evaluator:
@@ -29,12 +48,4 @@ def alphabeta_evaluator(setup: PackedSetup, depth: int, nodes: int) -> Evaluator
     else:
         engine = AlphaBeta(board, legal=True)
 
-    def evaluate(board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
-        del board  # the engine was made for it
-        values = np.empty(len(positions))
-        for i, (position, side) in enumerate(zip(positions, sides.tolist(), strict=True)):
-            score = engine.search(position, side, depth, nodes).score
-            values[i] = score if side == 0 else -score
-        return values
-
-    return on_positions("alphabeta", evaluate, setup)
+    return on_positions("alphabeta", _Searched(engine, depth, nodes), setup)

@@ -8,6 +8,7 @@ directions, so that any evaluator of these games can be X.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -28,26 +29,44 @@ PackedSetup = DarkChessSetup | KriegspielSetup
 PackedEvaluation = Callable[[Layout, U64Array, SideArray], npt.NDArray[np.floating[Any]]]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OnPositions:
+    """Boards [n, 4] for an evaluation out of a search's positions. A class, so that it pickles."""
+
+    evaluation: PackedEvaluation
+    board: Layout
+    first: int
+
+    def __call__(self, positions: U64Array) -> FloatArray:
+        sides = sides_of(positions, self.first)
+        values = self.evaluation(self.board, boards_of(positions), sides)
+        return np.asarray(values, dtype=np.float64)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OnBoards:
+    """A search's positions, counts new, out of boards [n, 4]."""
+
+    evaluator: LeafEvaluator
+    first: int
+
+    def __call__(self, board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
+        del board  # the evaluator was made for it
+        plies = np.asarray(sides) ^ np.uint8(self.first)  # as few as the side to move allows
+        return self.evaluator(with_counts(positions, plies))
+
+
 def on_positions(name: str, evaluation: PackedEvaluation, setup: PackedSetup) -> Evaluator:
     """An evaluation of boards as an evaluator of a search's positions."""
     board = layout(setup.start.width, setup.start.height)
-    first = setup.start.side
-
-    def evaluate(positions: U64Array) -> FloatArray:
-        sides = sides_of(positions, first)
-        return np.asarray(evaluation(board, boards_of(positions), sides), dtype=np.float64)
-
     is_dark = isinstance(setup, DarkChessSetup)
-    return Evaluator(name, evaluate, "python_dark_chess" if is_dark else "python_kriegspiel")
+    return Evaluator(
+        name,
+        _OnPositions(evaluation, board, setup.start.side),
+        "python_dark_chess" if is_dark else "python_kriegspiel",
+    )
 
 
 def on_boards(evaluator: LeafEvaluator, setup: PackedSetup) -> PackedEvaluation:
     """An evaluator of a search's positions as an evaluation of boards, counts new."""
-    first = setup.start.side
-
-    def evaluate(board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
-        del board  # the evaluator was made for it
-        plies = np.asarray(sides) ^ np.uint8(first)  # as few as the side to move allows
-        return evaluator(with_counts(positions, plies))
-
-    return evaluate
+    return _OnBoards(evaluator, setup.start.side)

@@ -77,6 +77,25 @@ def resolve(
     return Resolution(*captures.resolve_all(words, sides, board.masks, node_limit, skip_losing))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Resolved:
+    """The evaluation that `resolver` makes."""
+
+    evaluation: PackedEvaluation
+    node_limit: int
+
+    def __call__(
+        self, board: packed.Layout, positions: U64Array, side: packed.SideArray
+    ) -> npt.NDArray[np.floating[Any]]:
+        resolution = resolve(board, positions, side, self.node_limit)
+        quiet = resolution.decided == 0
+        if quiet.all():
+            return self.evaluation(board, resolution.ends, resolution.sides)
+        values = resolution.decided.astype(np.float32)
+        values[quiet] = self.evaluation(board, resolution.ends[quiet], resolution.sides[quiet])
+        return values
+
+
 def resolver(
     evaluation: PackedEvaluation = packed.evaluate, node_limit: int = NODE_LIMIT
 ) -> PackedEvaluation:
@@ -87,19 +106,7 @@ def resolver(
             move can capture.
         node_limit: positions to look at in each resolution.
     """
-
-    def resolved(
-        board: packed.Layout, positions: U64Array, side: packed.SideArray
-    ) -> npt.NDArray[np.floating[Any]]:
-        resolution = resolve(board, positions, side, node_limit)
-        values = resolution.decided.astype(np.float32)
-        quiet = resolution.decided == 0
-        if quiet.all():
-            return evaluation(board, resolution.ends, resolution.sides)
-        values[quiet] = evaluation(board, resolution.ends[quiet], resolution.sides[quiet])
-        return values
-
-    return resolved
+    return _Resolved(evaluation, node_limit)
 
 
 def default_evaluator(setup: PackedSetup) -> Evaluator:

@@ -103,6 +103,8 @@ class ChessBelief:
         self._player = player
         self._told: Any = None
         self._held = game.first_held(player)
+        # What is held as rows, once somebody has asked for them.
+        self._rows: U64Array | None = None
         # The last exact set and its step, and parts of the samples of every later step.
         self._exact, self._exact_steps = self._held, 0
         self._samples: list[tuple[int, Any]] = []
@@ -119,7 +121,9 @@ class ChessBelief:
     @property
     def positions(self) -> U64Array:
         """[n, words] the positions."""
-        return self._game.rows(self._held, self._told)
+        if self._rows is None:
+            self._rows = self._game.rows(self._held, self._told)
+        return self._rows
 
     @property
     def weights(self) -> FloatArray | None:
@@ -164,6 +168,7 @@ class ChessBelief:
     def _hold(self, held: Any) -> None:
         """Takes over what is held at the present step."""
         steps = self._told.steps
+        self._rows = None
         if held.complete:
             if not len(held.positions):
                 raise ValueError(

@@ -21,8 +21,6 @@ from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import Belief
-from klss_spiel.web import catalogue
-from klss_spiel.web.replay import family_of
 
 if TYPE_CHECKING:
     from klss_spiel.games.chess.packed.position_sets import PositionSet
@@ -92,10 +90,10 @@ def beliefs_of(row: Mapping[str, Any], player: int) -> Iterator[BeliefAt]:
       ValueError: the game is not one of chess, or players look only now and then.
     """
     game = load_game(row["game"])
-    family = family_of(game)
-    if family == catalogue.DARK:
+    name = game.get_type().short_name
+    if name == "python_dark_chess":
         yield from _dark_chess_beliefs(game, row["actions"], player)
-    elif family == catalogue.KRIEGSPIEL:
+    elif name == "python_kriegspiel":
         yield from _kriegspiel_beliefs(game, row["actions"], player)
     else:
         raise ValueError(f"expected a chess game, got {row['game']}")

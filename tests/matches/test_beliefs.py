@@ -11,9 +11,9 @@ from klss_spiel.algorithms.search.history_belief import HistoryBelief
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.counted_positions import with_counts
+from klss_spiel.matches import beliefs
+from klss_spiel.matches.beliefs import beliefs_of
 from klss_spiel.openspiel import load_game
-from klss_spiel.web import beliefs
-from klss_spiel.web.beliefs import beliefs_of
 
 
 def _random_actions(game, seed, most):
