@@ -7,6 +7,7 @@ import numpy as np
 import pyspiel
 import pytest
 
+from klss_spiel.line_program import ProgramError
 from klss_spiel.matches import records
 from klss_spiel.matches.match import Match, play_match
 from klss_spiel.matches.view_engine import ViewEngine
@@ -56,15 +57,14 @@ def test_a_program_plays_through_pipes(name):
     assert [row["termination"] for row in results.rows] == [records.BY_RULE] * 2
 
 
-def test_games_with_a_program_that_cannot_sit_down_are_not_played():
+def test_a_program_that_cannot_sit_down_ends_the_match_before_it_begins():
     for command in ("false", f"{shlex.quote(sys.executable)} -c pass"):
         match = Match(
             "python_dark_chess(board=minimal4x3)", (f'engine("{command}")', "random"), games=2
         )
-        results = play_match(match)
-        assert len(results.failed) == 2
-        assert results.rows == []
-        assert "ProgramError" in results.failed[0]
+        with pytest.raises(ValueError, match="expected a player of python_dark_chess") as error:
+            play_match(match)
+        assert isinstance(error.value.__cause__, ProgramError)
 
 
 def test_a_program_that_dies_answers_nonsense_or_oversleeps_loses():
