@@ -1,6 +1,7 @@
 """Tests of beliefs past their limit: never empty, never wrong, exact again when they can be."""
 
 import copy
+import pickle
 
 import numpy as np
 import pyspiel
@@ -8,6 +9,8 @@ import pytest
 
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.algorithms.search.player import SearchPlayer
+from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
 from klss_spiel.games.chess.packed import chess_belief, collected_positions
 from klss_spiel.games.chess.packed import positions as packed
@@ -214,3 +217,43 @@ def test_new_roots_are_drawn_by_weight_and_the_report_says_what_the_sample_is_wo
             action = int(rng.choice(state.legal_actions()))
         state.apply_action(action)
     assert sampled > 2
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+def long_text(game, rounds):
+    """What White is told while the kings go to and fro, longer than the rules allow."""
+    state = game.new_initial_state()
+    before = state.information_state_string(0)
+    for move in ("a1b1", "h8g8", "b1a1", "g8h8"):
+        state.apply_action(state.string_to_action(move))
+    news = state.information_state_string(0).removeprefix(before)
+    return before + rounds * news, news, state.legal_actions()
+
+
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+@pytest.mark.parametrize("name", ["python_dark_chess", "python_kriegspiel"])
+def test_beliefs_and_players_of_long_games_can_be_copied(name, copied):
+    game = pyspiel.load_game(f"{name}(fen=7k/7p/7P/8/8/p7/P7/K7 w - - 0 1)")
+    told, news, legal = long_text(game, rounds=150)
+    searched = search_game(game, belief_limit=2_000)
+    assert searched.read(0, told).steps == 600
+    player = SearchPlayer(searched, 0, OBSCURO, Budget(nodes=50), seed=1)
+    player.advance_belief(told)
+    player.record_action(told, legal[0])
+    belief = searched.belief(0)
+    belief.advance(None, told)
+    twin, other = copied(belief), copied(player)
+    assert twin.positions is not belief.positions
+    np.testing.assert_array_equal(twin.positions, belief.positions)
+    # The whole chain is there, each reading with what it said.
+    whole, again = (held._told.since(-1) for held in (belief, twin))
+    assert [reading.key for reading in again] == [reading.key for reading in whole]
+    assert len(again) == 601
+    for held in (belief, twin):
+        held.advance(None, told + news)
+    np.testing.assert_array_equal(twin.positions, belief.positions)
+    decisions_of = [actor.decide(told + news, legal) for actor in (player, other)]
+    np.testing.assert_array_equal(decisions_of[0].probabilities, decisions_of[1].probabilities)
