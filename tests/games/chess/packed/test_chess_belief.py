@@ -1,4 +1,4 @@
-"""Tests of beliefs past their limit: never empty, never wrong, exact again when they can be."""
+"""Tests of beliefs past their limit: kept alive, never wrong, exact again when they can be."""
 
 import copy
 import pickle
@@ -49,7 +49,7 @@ def follow(name, seeds, actions, limit):
             whole.advance(None, told)
             assert whole.complete
             assert packed.pack([state.moment.position])[0].tobytes() in rows_of(whole)
-            # Never empty, and nothing in it that does not fit.
+            # Not empty, and nothing in it that does not fit.
             assert rows_of(sample)
             assert rows_of(sample) <= rows_of(whole)
             assert len(rows_of(sample)) == len(sample.positions)
@@ -119,6 +119,86 @@ def test_a_sample_that_has_died_out_is_found_anew(monkeypatch):
     monkeypatch.setattr(chess_belief.ChessBelief, "_followed_again", spied)
     follow(KRIEGSPIEL, seeds=range(6), actions=40, limit=4)
     assert seen.count(0) > 3
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """Kriegspiel whose samples die out and are not followed with larger ones."""
+    monkeypatch.setattr(chess_belief, "_REMEMBERED", 1)
+    monkeypatch.setattr(chess_belief, "_DETOUR", 1)
+    monkeypatch.setattr(chess_belief, "_DOUBLINGS", 0)
+    return search_game(KRIEGSPIEL, belief_limit=4)
+
+
+def told_until_it_dies(game, seeds=range(20)):
+    """What a player is told and may do, decision by decision, one past the end of a belief."""
+    for seed in seeds:
+        beliefs = [game.belief(player) for player in (0, 1)]
+        told = [[], []]
+        dead = None
+        for state, player, text in decisions(KRIEGSPIEL, seed, 60):
+            told[player].append((text, state.legal_actions()))
+            if player == dead and len(state.legal_actions()) > 1:
+                return player, told[player], beliefs[player]
+            if dead is None:
+                beliefs[player].advance(None, text)
+                if not len(beliefs[player].positions):
+                    dead = player
+    raise AssertionError("expected a sample that dies out")
+
+
+def test_a_sample_that_cannot_be_kept_alive_is_empty_and_stays_so(dying, monkeypatch):
+    player, told, belief = told_until_it_dies(dying)
+    assert not belief.complete
+    assert belief.positions.shape == (0, dying.initial().position.shape[1])
+
+    def never(self, few):
+        raise AssertionError("a belief that has died out was followed again")
+
+    monkeypatch.setattr(chess_belief.ChessBelief, "_followed_again", never)
+    belief.advance(None, told[-1][0])
+    assert not belief.complete and not len(belief.positions)
+    monkeypatch.undo()
+    # With doublings it lives.
+    again = dying.belief(player)
+    for text, _ in told:
+        again.advance(None, text)
+    assert len(again.positions)
+
+
+def test_a_player_whose_sample_has_died_out_plays_uniformly_and_says_so(dying):
+    player, told, _ = told_until_it_dies(dying)
+    actor = SearchPlayer(dying, player, OBSCURO, Budget(nodes=50), seed=1)
+    actor.decide(*told[0])
+    for text, legal in told[:-1]:
+        actor.record_action(text, legal[0])
+    text, legal = told[-1]
+    decision = actor.decide(text, legal)
+    np.testing.assert_allclose(decision.probabilities, 1 / len(legal))
+    assert decision.report.degraded == ("belief incomplete and empty; playing uniformly",)
+    # Where there is nothing to choose, too.
+    forced = actor.decide(text, legal[:1])
+    assert forced.report.forced and not forced.report.belief_complete
+
+
+@pytest.mark.parametrize(("doublings", "most"), [(3, 8_000_000), (20, 4 * 4 * 8 + 1)])
+def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
+    """Four positions at first; at most 32 by the number of doublings or by the positions."""
+    _, _, belief = told_until_it_dies(dying)
+    monkeypatch.setattr(chess_belief, "_DOUBLINGS", doublings)
+    monkeypatch.setattr(chess_belief, "_LAST_RESORT_POSITIONS", most)
+    sizes = []
+
+    def dies(self, held, steps, size, attempt):
+        sizes.append(size)
+        return self._held
+
+    monkeypatch.setattr(chess_belief.ChessBelief, "_follow_all", dies)
+    belief._renewed_at = 1
+    belief._renew(0)
+    assert sizes[-3:] == [8, 16, 32]
+    assert set(sizes[:-3]) <= {4}
+    assert not len(belief.positions)
 
 
 def test_what_cannot_be_is_refused():
