@@ -260,9 +260,8 @@ def _searchers_beliefs(
             if step >= first:
                 yield BeliefAt(step, None, belief.complete, between=True)
             continue
-        try:
-            belief.advance(last, state.information_state_string(player))
-        except ValueError:  # a sample that has died out
+        belief.advance(last, state.information_state_string(player))
+        if not len(belief.positions):  # a sample that has died out
             yield BeliefAt(max(step, first), None, False)
             return
         if step < first:

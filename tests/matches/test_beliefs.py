@@ -164,6 +164,35 @@ def test_kriegspiel_goes_on_with_the_sample_of_a_search(monkeypatch):
     assert [action for action, _ in belief.told] == [None, actions[0], actions[2]]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_sample_that_has_died_out_ends_the_beliefs_and_errors_are_not_hidden(monkeypatch, fails):
+    monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", 10)
+    game = load_game("python_kriegspiel")
+    names = game.setup.table.names
+    actions = [names.index(move) for move in ("e2e4", "a7a6", "d2d4", "b7b6", "a2a3")]
+
+    class Dying(_SampledBelief):
+        def advance(self, action, information_state):
+            super().advance(action, information_state)
+            if len(self.told) == 3:
+                if fails:
+                    raise ValueError("expected tries and announcements")
+                self.fens = []
+
+    belief = Dying(["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"])
+    belief.weights = np.ones(1)
+    searched = types.SimpleNamespace(belief=lambda player: belief)
+    monkeypatch.setattr(type(game), "search_game", lambda self: searched, raising=False)
+    row = _row("python_kriegspiel", actions)
+    if fails:
+        with pytest.raises(ValueError, match="expected tries and announcements"):
+            list(beliefs_of(row, 0))
+        return
+    found = list(beliefs_of(row, 0))
+    assert [b.size for b in found] == [1, 1, 20, None, None]
+    assert found[3].between and not found[4].between and not found[4].complete
+
+
 def test_other_games_have_no_boards_to_believe_in():
     with pytest.raises(ValueError, match="expected a chess game"):
         list(beliefs_of({"game": "kuhn_poker", "actions": []}, 0))
