@@ -171,6 +171,26 @@ def test_a_count_of_ninety_at_the_start_makes_the_fifty_moves_visible():
     assert found.tolist() == [94]
 
 
+def test_looking_at_an_infoset_sees_repetitions_too():
+    """White, whose views were all seen twice, is shown the draws without a walk."""
+    game = search_game(pyspiel.load_game(SHUFFLE))
+    search = search_from_start(game, SEEING)
+    start = game.initial()
+    children = game.expand(start.position, start.infoset_ids)
+    search.seen_twice = np.unique(game.views(0, children.position))
+    tree = search.tree
+    before = tree.num_nodes
+    search.look_at(int(start.infoset_ids[0, 0]))
+    added = slice(before, tree.num_nodes)
+    assert tree.num_nodes - added.start == len(children.action)
+    closed = tree.nodes.first_child[added] == PENDING
+    # A queen ahead, White takes what would please him for draws.
+    assert np.any(closed)
+    assert np.all(tree.nodes.value[added][closed] == 0.0)
+    assert not np.any(tree.nodes.value[added] > 0.0)
+    assert search.effort.new_nodes == len(children.action)
+
+
 def test_the_better_side_does_not_repeat():
     """White, a queen up, has shown the same views twice; the third time is a draw."""
     loaded = pyspiel.load_game(SHUFFLE)
