@@ -87,7 +87,11 @@ def _evaluator(seat: Seat, evaluator: Value | Specification) -> Any:
 
 
 def _make_zs21_baseline(
-    seat: Seat, depth: int = 3, nodes: int = 20_000, worlds: int | None = None
+    seat: Seat,
+    depth: int = 3,
+    nodes: int = 20_000,
+    worlds: int | None = None,
+    limit: int | None = None,
 ) -> Player:
     """Imperfect-information search to depth 1, then perfect information (ZS21, section 6).
 
@@ -101,9 +105,8 @@ def _make_zs21_baseline(
     engine = Specification("alphabeta", (), (("depth", depth), ("nodes", nodes)))
     # The first round makes the own moves' children, the second solves that game.
     budget = Budget(iterations=2)
-    bot = SearchBot(
-        seat.game, seat.player, budget, settings, seed=seat.seed, evaluator=_evaluator(seat, engine)
-    )
+    searched = search_game(seat.game, _evaluator(seat, engine), limit)
+    bot = SearchBot(searched, seat.player, budget, settings, seed=seat.seed)
     return ClockedSearch(bot, budget_is_given=True)
 
 
