@@ -267,5 +267,7 @@ def _chess_belief(searched: SearchGame, belief: Belief, player: int) -> BeliefAt
     if not isinstance(searched, DarkChess):
         return None
     words = boards_of(belief.positions)
-    held = PositionSet(searched.transition, player, player, words, belief.complete)
+    held = PositionSet(
+        searched.transition, player, player, words, belief.complete, weights=belief.weights
+    )
     return dark_chess_belief(held, 0, with_reveals=True)

@@ -1,7 +1,7 @@
 """What a player could know in a finished chess game: where the enemy's pieces may stand.
 
 The belief is the set of all positions that fit the player's own moves and observations,
-each counted once. It is exact up to a limit: past it dark chess goes on with a uniform
+each counted once. It is exact up to a limit: past it dark chess goes on with a weighted
 sample, and Kriegspiel, whose sets are followed one position at a time, with the belief
 that a search has of the game if it keeps one of packed positions
 (`klss_spiel.search_game.Belief`), from one own turn to the next; else it gives up. All say
@@ -41,7 +41,7 @@ class Reveal:
 
     Attributes:
       move: in UCI.
-      bits: entropy of what the player would see after it, the belief being uniform.
+      bits: entropy of what the player would see after it, positions being as likely as believed.
       left: expected share of the positions that would still be possible.
       outcomes: how many different things the player may see.
       takes: probability that it captures something.
@@ -116,7 +116,9 @@ def heat_of(
     return found
 
 
-def _reveal(text: str, counts: npt.NDArray[np.int64], takes: float) -> Reveal:
+def _reveal(
+    text: str, counts: npt.NDArray[np.int64] | npt.NDArray[np.float64], takes: float
+) -> Reveal:
     share = counts / counts.sum()
     return Reveal(
         text,
@@ -166,20 +168,20 @@ def dark_chess_belief(held: PositionSet, step: int, with_reveals: bool) -> Belie
     """What a set of positions says of the enemy's pieces and of own moves.
 
     Args:
-      held: what its viewer holds possible; not empty.
+      held: what its viewer holds possible; not empty. Its weights count, if it has any.
       step: actions made so far.
       with_reveals: it is the viewer's turn: say what moves would tell.
     """
     codes = _plain_codes(held.board, held.positions, held.side)
     reveals: tuple[Reveal, ...] = ()
     if with_reveals:
-        words = held.positions
+        words, weights = held.positions, held.weights
         if len(words) > _SAMPLED_POSITIONS:
-            rng = np.random.default_rng(0)
-            words = words[rng.choice(len(words), _SAMPLED_POSITIONS, replace=False)]
-        reveals = _dark_chess_reveals(held.transition, words, held.viewer)
-    heat = heat_of(codes, held.viewer)
-    return BeliefAt(step, len(held), held.complete, heat=heat, reveals=reveals)
+            words, weights = words[_chosen(len(words), weights, _SAMPLED_POSITIONS)], None
+        reveals = _dark_chess_reveals(held.transition, words, held.viewer, weights)
+    heat = heat_of(codes, held.viewer, held.weights)
+    weighted = held.weights is not None
+    return BeliefAt(step, len(held), held.complete, weighted, heat=heat, reveals=reveals)
 
 
 def _plain_codes(board: Any, words: U64Array, side: int) -> Codes:
@@ -193,8 +195,13 @@ def _plain_codes(board: Any, words: U64Array, side: int) -> Codes:
     return found
 
 
-def _dark_chess_reveals(transition: Any, words: U64Array, player: int) -> tuple[Reveal, ...]:
-    """What each move would show; it must be the player's turn in all of [n, 4] positions."""
+def _dark_chess_reveals(
+    transition: Any, words: U64Array, player: int, weights: FloatArray | None
+) -> tuple[Reveal, ...]:
+    """What each move would show; it must be the player's turn in all of [n, 4] positions.
+
+    The weights [n] say how likely the positions are; None if all alike.
+    """
     from klss_spiel.games.chess.actions import action_table
     from klss_spiel.games.chess.packed import positions as packed
 
@@ -214,8 +221,10 @@ def _dark_chess_reveals(transition: Any, words: U64Array, player: int) -> tuple[
     found = []
     for action in np.unique(after.moves.actions):
         mine = after.moves.actions == action
-        _, counts = np.unique(after.keys[mine, player], return_counts=True)
-        found.append(_reveal(names[action], counts, float(takes[mine].mean())))
+        _, outcome = np.unique(after.keys[mine, player], return_inverse=True)
+        likely = None if weights is None else weights[parent[mine]]
+        taking = float(np.average(takes[mine], weights=likely))
+        found.append(_reveal(names[action], np.bincount(outcome, likely), taking))
     return tuple(sorted(found, key=lambda reveal: -reveal.bits))
 
 
@@ -260,9 +269,8 @@ def _searchers_beliefs(
             if step >= first:
                 yield BeliefAt(step, None, belief.complete, between=True)
             continue
-        try:
-            belief.advance(last, state.information_state_string(player))
-        except ValueError:  # a sample that has died out
+        belief.advance(last, state.information_state_string(player))
+        if not len(belief.positions):  # a sample that has died out
             yield BeliefAt(max(step, first), None, False)
             return
         if step < first:
@@ -271,7 +279,7 @@ def _searchers_beliefs(
         start = game.setup.start
         board = packed.layout(start.width, start.height)
         words = boards_of(belief.positions)
-        chosen = _chosen(len(words), weights)
+        chosen = _chosen(len(words), weights, _SAMPLED_KRIEGSPIEL_POSITIONS)
         yield BeliefAt(
             step,
             len(words),
@@ -282,13 +290,13 @@ def _searchers_beliefs(
         )
 
 
-def _chosen(count: int, weights: FloatArray | None) -> npt.NDArray[np.int64]:
-    """Numbers of some of the positions, the likely ones more often."""
-    if weights is None and count <= _SAMPLED_KRIEGSPIEL_POSITIONS:
+def _chosen(count: int, weights: FloatArray | None, most: int) -> npt.NDArray[np.int64]:
+    """Numbers of at most so many of the positions, the likely ones more often."""
+    if weights is None and count <= most:
         return np.arange(count)
     rng = np.random.default_rng(0)
     share = None if weights is None else weights / weights.sum()
-    return rng.choice(count, _SAMPLED_KRIEGSPIEL_POSITIONS, replace=share is not None, p=share)
+    return rng.choice(count, most, replace=share is not None, p=share)
 
 
 def _kriegspiel_belief(step: int, positions: Any, state: Any, player: int) -> BeliefAt:

@@ -60,19 +60,29 @@ def sample_worlds(
     count: int,
     rng: np.random.Generator,
     weights: FloatArray | None = None,
-) -> Positions:
-    """At most `count` of the positions, without repetition, in their order.
+) -> tuple[Positions, FloatArray]:
+    """At most `count` different ones of the positions in their order, and what each counts.
+
+    If there are more, likely ones are drawn again and again, but looked at once.
 
     Args:
       positions: [n].
       count: how many.
       rng: of the choice.
       weights: [n] how likely they are; None if all alike.
+
+    Returns:
+      [m] positions, [m] how much each of them counts, 1 on average.
     """
     if len(positions) <= count:
-        return positions
-    share = None if weights is None else weights / weights.sum()
-    return positions[np.sort(rng.choice(len(positions), size=count, replace=False, p=share))]
+        counts = np.ones(len(positions)) if weights is None else weights
+        return positions, counts / counts.mean() if len(positions) else counts
+    if weights is None:
+        drawn = rng.choice(len(positions), size=count, replace=False)
+    else:
+        drawn = rng.choice(len(positions), size=count, p=weights / weights.sum())
+    chosen, times = np.unique(drawn, return_counts=True)
+    return positions[chosen], times / times.mean()
 
 
 class VotingPlayer:
@@ -112,7 +122,7 @@ class VotingPlayer:
         legal, told = state.legal_actions(), state.information_state_string()
         positions = self._believer.see(told)
         weights = self._believer.weights
-        worlds = sample_worlds(positions, self._worlds, self._rng, weights)
+        worlds, counts = sample_worlds(positions, self._worlds, self._rng, weights)
         self.report = f"{len(worlds)} of {len(positions)} positions"
         if len(legal) == 1:
             action = int(legal[0])
@@ -120,16 +130,20 @@ class VotingPlayer:
             self.report = _ANYTHING
             action = int(legal[self._rng.integers(len(legal))])
         else:
-            action = int(legal[self._choose(self._engine(worlds, self._player, told, legal))])
+            scores = self._engine(worlds, self._player, told, legal)
+            action = int(legal[self._choose(scores, counts)])
         self._believer.remember(action)
         return action
 
-    def _choose(self, scores: FloatArray) -> int:
-        """The number of the action to play, of scores [worlds, actions]."""
-        mean = scores.mean(axis=0)
+    def _choose(self, scores: FloatArray, counts: FloatArray) -> int:
+        """The number of the action to play, of scores [worlds, actions].
+
+        Each world counts as often as `counts` [worlds] says.
+        """
+        mean = np.average(scores, axis=0, weights=counts)
         if self._votes:
             best = np.isclose(scores, scores.max(axis=1, keepdims=True), atol=1e-9)
-            votes = (best / best.sum(axis=1, keepdims=True)).sum(axis=0)
+            votes = counts @ (best / best.sum(axis=1, keepdims=True))
             mean = votes + 1e-3 * (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
         tied = np.flatnonzero(np.isclose(mean, mean.max(), atol=1e-12))
         return int(tied[self._rng.integers(len(tied))])

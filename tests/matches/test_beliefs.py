@@ -11,7 +11,7 @@ from klss_spiel.algorithms.search.history_belief import HistoryBelief
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.counted_positions import with_counts
-from klss_spiel.matches import beliefs
+from klss_spiel.matches import analysis, beliefs
 from klss_spiel.matches.beliefs import beliefs_of
 from klss_spiel.openspiel import load_game
 
@@ -162,6 +162,60 @@ def test_kriegspiel_goes_on_with_the_sample_of_a_search(monkeypatch):
     assert sample.reveals
     # The belief was told of every own turn, with the own action before it.
     assert [action for action, _ in belief.told] == [None, actions[0], actions[2]]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_sample_that_has_died_out_ends_the_beliefs_and_errors_are_not_hidden(monkeypatch, fails):
+    monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", 10)
+    game = load_game("python_kriegspiel")
+    names = game.setup.table.names
+    actions = [names.index(move) for move in ("e2e4", "a7a6", "d2d4", "b7b6", "a2a3")]
+
+    class Dying(_SampledBelief):
+        def advance(self, action, information_state):
+            super().advance(action, information_state)
+            if len(self.told) == 3:
+                if fails:
+                    raise ValueError("expected tries and announcements")
+                self.fens = []
+
+    belief = Dying(["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"])
+    belief.weights = np.ones(1)
+    searched = types.SimpleNamespace(belief=lambda player: belief)
+    monkeypatch.setattr(type(game), "search_game", lambda self: searched, raising=False)
+    row = _row("python_kriegspiel", actions)
+    if fails:
+        with pytest.raises(ValueError, match="expected tries and announcements"):
+            list(beliefs_of(row, 0))
+        return
+    found = list(beliefs_of(row, 0))
+    assert [b.size for b in found] == [1, 1, 20, None, None]
+    assert found[3].between and not found[4].between and not found[4].complete
+
+
+@pytest.mark.parametrize("most", [2_000, 1])
+def test_the_map_and_the_reveals_of_an_analysis_count_by_weight(monkeypatch, most):
+    """Black has played b6 with probability 3/4, else the pawn from a6 on to b5."""
+    monkeypatch.setattr(beliefs, "_SAMPLED_POSITIONS", most)
+    rest = "3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 0 3"
+    belief = _SampledBelief([f"rnbqkbnr/2pppppp/pp6/8/{rest}", f"rnbqkbnr/2pppppp/p7/1p6/{rest}"])
+    searched = load_game("python_dark_chess").search_game()
+    found = analysis._chess_belief(searched, belief, 0)
+    assert found.weighted and not found.complete and found.size == 2
+    squares = {name: i for i, name in enumerate(f"{f}{r}" for r in range(1, 9) for f in "abcdefgh")}
+    assert found.heat["P"][squares["b6"]] == 0.75
+    assert found.heat["P"][squares["b5"]] == 0.25
+    reveals = {reveal.move: reveal for reveal in found.reveals}
+    if most == 1:  # one position stands for all
+        assert {reveal.outcomes for reveal in reveals.values()} == {1}
+        return
+    # The bishop takes the pawn on b5 or finds nothing there; while it stays it sees which.
+    assert reveals["f1b5"].takes == 0.25
+    told = reveals["a2a3"]
+    assert told.outcomes == 2
+    assert told.takes == 0.0
+    assert told.left == pytest.approx(0.75**2 + 0.25**2)
+    assert told.bits == pytest.approx(-0.75 * math.log2(0.75) - 0.25 * math.log2(0.25), abs=1e-3)
 
 
 def test_other_games_have_no_boards_to_believe_in():

@@ -32,6 +32,8 @@ from klss_spiel.tree import NO_INFOSET, PLAYERS
 
 # Of the time of the first decision, what the search from the start of the game gets.
 _OPENING_SHARE = 0.5
+# Why a decision was made without a search.
+_EMPTY_BELIEF = "belief incomplete and empty"
 
 
 class SearchPlayer:
@@ -177,7 +179,7 @@ class SearchPlayer:
             report = SearchReport(
                 belief_complete=False,
                 support=len(actions),
-                degraded=("belief incomplete and empty; playing uniformly",),
+                degraded=(f"{_EMPTY_BELIEF}; playing uniformly",),
             )
             return Decision(actions, uniform, report)
         self._pending = search
@@ -189,7 +191,13 @@ class SearchPlayer:
             return Decision(actions, np.ones(1), SearchReport(forced=True))
         belief = self.advance_belief(information_state)
         timer = self._timer.timer()
-        self._pending, _ = self._next_search(information_state, belief, timer)
+        try:
+            self._pending, _ = self._next_search(information_state, belief, timer)
+        except NoFittingPosition:
+            if belief.complete:
+                raise
+            report = SearchReport(forced=True, belief_complete=False, degraded=(_EMPTY_BELIEF,))
+            return Decision(actions, np.ones(1), report)
         self._timer.search_ends()
         tree = self._pending.tree
         report = SearchReport(

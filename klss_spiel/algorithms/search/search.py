@@ -38,7 +38,7 @@ from klss_spiel.algorithms.search.root import (
 )
 from klss_spiel.algorithms.search.settings import EquilibriumMethod, Iterate, SearchSettings
 from klss_spiel.algorithms.search.tree import PENDING, UNEXPANDED, SearchTree
-from klss_spiel.arrays import FloatArray
+from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget, Meter, Now
 from klss_spiel.search_game import (
     Children,
@@ -193,22 +193,9 @@ class Search:
                 children, values = expanding.result()
             else:
                 children, values = self.children_of(positions, infoset_ids)
-            before = tree.num_nodes
             self._node_values = None
             if len(leaves):
-                closed = None
-                if self.settings.repetitions and isinstance(self.game, RepeatingGame):
-                    closed, values = repetition.draws(
-                        self.game,
-                        tree,
-                        leaves,
-                        children,
-                        values,
-                        self.seen_twice,
-                        self.settings.contempt,
-                    )
-                tree.expand(leaves, children, values, self.settings.best_child, closed)
-            self.effort.new_nodes += tree.num_nodes - before
+                self._add(leaves, children, values)
         except BaseException:
             pending = leaves[tree.nodes.first_child[leaves] == PENDING]
             tree.nodes.first_child[pending] = UNEXPANDED
@@ -216,6 +203,18 @@ class Search:
         elsewhere = self.effort.evaluating - evaluating + self.effort.solving - solving
         self.effort.expanding += max(0.0, time.perf_counter() - start - elsewhere)
         return len(leaves)
+
+    def _add(self, leaves: IntArray, children: Children, values: FloatArray) -> None:
+        """Puts the children of some leaves into the tree, repetitions as draws."""
+        tree, settings = self.tree, self.settings
+        before = tree.num_nodes
+        closed = None
+        if settings.repetitions and isinstance(self.game, RepeatingGame):
+            closed, values = repetition.draws(
+                self.game, tree, leaves, children, values, self.seen_twice, settings.contempt
+            )
+        tree.expand(leaves, children, values, settings.best_child, closed)
+        self.effort.new_nodes += tree.num_nodes - before
 
     def _round_of_cfr(self, clock: Meter) -> None:
         """Iterations, then as many leaves as the growth rate asks for or make a batch."""
@@ -291,8 +290,7 @@ class Search:
         if not len(leaves):
             return
         children, values = self.children_of(tree.positions[leaves], nodes.infoset_ids[leaves].T)
-        tree.expand(leaves, children, values, self.settings.best_child)
-        self.effort.new_nodes += tree.num_nodes - count
+        self._add(leaves, children, values)
         self.iterate(_ROUNDS_AT_ONCE)
 
     def children_of(

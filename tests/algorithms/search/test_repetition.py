@@ -138,6 +138,59 @@ def test_quiet_plies_are_never_fewer_than_the_rules_count():
     assert larger  # the opponent's pawns move unseen
 
 
+def test_quiet_plies_go_on_from_the_count_of_the_start():
+    loaded = pyspiel.load_game("python_dark_chess(fen=k6r/pp6/8/8/8/8/PP4Q1/K6R w - - 40 60)")
+    game = search_game(loaded)
+    for moves, clock in (
+        ([], 40),
+        (["h1g1", "a8b8"], 42),
+        (["a2a3", "a8b8"], 1),  # a pawn
+        (["h1g1", "a8b8", "b2b3", "h8h7"], 1),
+    ):
+        told = played(loaded, *moves).information_state_string(0)
+        fresh = game.belief(0)
+        fresh.advance(None, told)
+        found = counts_of(game.with_quiet_plies(0, told, fresh.positions))[1]
+        assert set(found.tolist()) == {clock}, moves
+
+
+def test_a_count_of_ninety_at_the_start_makes_the_fifty_moves_visible():
+    loaded = pyspiel.load_game("python_dark_chess(fen=k6r/pp6/8/8/8/8/PP4Q1/K6R w - - 90 60)")
+    game = search_game(loaded)
+    for moves, clock in ((["h1g1", "a8b8"], 92), (["h1g1", "a8b8", "g1h1", "b8a8"], 94)):
+        state = played(loaded, *moves)
+        told = state.information_state_string(0)
+        belief = game.belief(0)
+        belief.advance(None, told)
+        found = counts_of(game.with_quiet_plies(0, told, belief.positions))[1]
+        assert set(found.tolist()) == {clock} == {int(str(state).split()[4])}
+    # Short of a draw by some plies, whatever the count.
+    state = played(loaded, "h1g1", "a8b8", "g1h1", "b8a8", "h1g1", "a8b8")
+    told = state.information_state_string(0)
+    found = counts_of(game.with_quiet_plies(0, told, game.initial().position))[1]
+    assert found.tolist() == [94]
+
+
+def test_looking_at_an_infoset_sees_repetitions_too():
+    """White, whose views were all seen twice, is shown the draws without a walk."""
+    game = search_game(pyspiel.load_game(SHUFFLE))
+    search = search_from_start(game, SEEING)
+    start = game.initial()
+    children = game.expand(start.position, start.infoset_ids)
+    search.seen_twice = np.unique(game.views(0, children.position))
+    tree = search.tree
+    before = tree.num_nodes
+    search.look_at(int(start.infoset_ids[0, 0]))
+    added = slice(before, tree.num_nodes)
+    assert tree.num_nodes - added.start == len(children.action)
+    closed = tree.nodes.first_child[added] == PENDING
+    # A queen ahead, White takes what would please him for draws.
+    assert np.any(closed)
+    assert np.all(tree.nodes.value[added][closed] == 0.0)
+    assert not np.any(tree.nodes.value[added] > 0.0)
+    assert search.effort.new_nodes == len(children.action)
+
+
 def test_the_better_side_does_not_repeat():
     """White, a queen up, has shown the same views twice; the third time is a draw."""
     loaded = pyspiel.load_game(SHUFFLE)

@@ -12,8 +12,9 @@ has been told. Past the limit it is a weighted sample, and says so. A sample is
                 of ever more steps ago, once more with other random choices.
 
 Should no position be left by all that, everything since the last exact set is followed
-again and again with ever larger samples, of which the last would be exact: the belief is
-never empty unless nothing fits what the player was told, which is an error.
+again with ever larger samples, up to a bound on their size. If none of them lives, the
+belief is empty and not complete, and stays so. An exact set that is empty is an error:
+nothing fits what the player was told.
 
 Random choices depend on the number of steps and attempts only.
 """
@@ -42,6 +43,10 @@ _FEW: Final = 8
 _REMEMBERED: Final = 2048
 # Steps back from which a sample is renewed while some positions are left.
 _STEPS_BACK: Final = (2, 4, 8)
+# How often the sample of a belief that has died out is doubled, and how many positions may
+# be found on the way, surplus included: a few hundred megabytes.
+_DOUBLINGS: Final = 12
+_LAST_RESORT_POSITIONS: Final = 1 << 23
 _SALT: Final = 0x9E3779B97F4A7C15
 
 
@@ -110,7 +115,7 @@ class ChessBelief:
         self._samples: list[tuple[int, Any]] = []
         # Estimated size of the first set that did not fit.
         self._overflow = math.inf
-        # How many were left when the belief was last renewed.
+        # How many were left when the belief was last renewed; 0 if it has died out for good.
         self._renewed_at = math.inf
 
     @property
@@ -135,7 +140,7 @@ class ChessBelief:
         """Moves on to what the player is told now; the own action is in it.
 
         Raises:
-            ValueError: no position fits, or too many do and sampling is off.
+            ValueError: certainly no position fits, or too many do and sampling is off.
         """
         del action
         steps = 0 if self._told is None else self._told.steps
@@ -188,7 +193,7 @@ class ChessBelief:
         left = len(self._held.positions)
         if self.complete or left > few:
             return
-        if left and 2 * left > self._renewed_at:
+        if self._renewed_at == 0 or 2 * left > self._renewed_at:
             return
         exact = self._enumerated()
         self._hold(self._followed_again(few) if exact is None else exact)
@@ -209,7 +214,10 @@ class ChessBelief:
         return held if len(held.positions) <= limits.exact else None
 
     def _followed_again(self, few: int) -> Any:
-        """The sample and what follows from earlier ones with other random choices."""
+        """The sample and what follows from earlier ones with other random choices.
+
+        An empty sample if even the largest that are affordable die out.
+        """
         size = self._game.limits.sample
         found = self._held
         for attempt, back in enumerate(_STEPS_BACK, start=1):
@@ -222,12 +230,15 @@ class ChessBelief:
         if len(found.positions):
             return found
         # Ever earlier samples, and then ever larger ones from the last exact set.
+        largest = min(size << _DOUBLINGS, max(size, _LAST_RESORT_POSITIONS // _SURPLUS))
         for attempt in itertools.count(len(_STEPS_BACK) + 1):
             back = 1 << attempt
             if back < len(self._samples):
                 steps, sample = self._samples[-1 - back]
-            else:
+            elif 2 * size <= largest:
                 steps, sample, size = self._exact_steps, self._exact, 2 * size
+            else:
+                break
             found = self._follow_all(sample, steps, size, attempt)
             if len(found.positions) or found.complete:
                 break

@@ -22,6 +22,7 @@ from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.memory import Memory
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import knowledge
+from klss_spiel.games.chess.packed.linked_readings import LinkedReading
 
 _COLOURS: Final = ("White", "Black")
 _REMEMBERED: Final = 256  # readings
@@ -30,7 +31,7 @@ _LOOK_BACK: Final = 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Reading:
+class Reading(LinkedReading):
     """What a player has been told up to a ply.
 
     Attributes:

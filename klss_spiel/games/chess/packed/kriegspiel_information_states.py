@@ -23,6 +23,7 @@ from klss_spiel.games.chess.memory import Memory
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import announcements as kernels
 from klss_spiel.games.chess.packed.kernels.observations import hash_words
+from klss_spiel.games.chess.packed.linked_readings import LinkedReading
 
 _COLOURS: Final = ("White", "Black")
 _REMEMBERED: Final = 256  # readings
@@ -39,7 +40,7 @@ _ENDS: Final = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class HeardReading:
+class HeardReading(LinkedReading):
     """What a player has been told up to a step: a try, a move or something overheard.
 
     Attributes:

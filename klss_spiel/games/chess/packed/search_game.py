@@ -162,7 +162,10 @@ class DarkChess:
 
         It stops short of a draw: the opponent may have moved a pawn out of sight.
         """
-        quiet = len(quiet_readings(self.told.read(player, information_state), player))
+        reading = self.told.read(player, information_state)
+        quiet = len(quiet_readings(reading, player))
+        if quiet == reading.plies:  # nothing has ended the count that the game started with
+            quiet += self.setup.start.halfmove_clock
         plies, clock = counts_of(positions)
         most = np.uint64(min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))
         return with_counts(boards_of(positions), plies, np.maximum(clock, most))

@@ -1,6 +1,7 @@
-"""Tests of beliefs past their limit: never empty, never wrong, exact again when they can be."""
+"""Tests of beliefs past their limit: kept alive, never wrong, exact again when they can be."""
 
 import copy
+import pickle
 
 import numpy as np
 import pyspiel
@@ -8,6 +9,8 @@ import pytest
 
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.algorithms.search.player import SearchPlayer
+from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
 from klss_spiel.games.chess.packed import chess_belief, collected_positions
 from klss_spiel.games.chess.packed import positions as packed
@@ -46,7 +49,7 @@ def follow(name, seeds, actions, limit):
             whole.advance(None, told)
             assert whole.complete
             assert packed.pack([state.moment.position])[0].tobytes() in rows_of(whole)
-            # Never empty, and nothing in it that does not fit.
+            # Not empty, and nothing in it that does not fit.
             assert rows_of(sample)
             assert rows_of(sample) <= rows_of(whole)
             assert len(rows_of(sample)) == len(sample.positions)
@@ -116,6 +119,86 @@ def test_a_sample_that_has_died_out_is_found_anew(monkeypatch):
     monkeypatch.setattr(chess_belief.ChessBelief, "_followed_again", spied)
     follow(KRIEGSPIEL, seeds=range(6), actions=40, limit=4)
     assert seen.count(0) > 3
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """Kriegspiel whose samples die out and are not followed with larger ones."""
+    monkeypatch.setattr(chess_belief, "_REMEMBERED", 1)
+    monkeypatch.setattr(chess_belief, "_DETOUR", 1)
+    monkeypatch.setattr(chess_belief, "_DOUBLINGS", 0)
+    return search_game(KRIEGSPIEL, belief_limit=4)
+
+
+def told_until_it_dies(game, seeds=range(20)):
+    """What a player is told and may do, decision by decision, one past the end of a belief."""
+    for seed in seeds:
+        beliefs = [game.belief(player) for player in (0, 1)]
+        told = [[], []]
+        dead = None
+        for state, player, text in decisions(KRIEGSPIEL, seed, 60):
+            told[player].append((text, state.legal_actions()))
+            if player == dead and len(state.legal_actions()) > 1:
+                return player, told[player], beliefs[player]
+            if dead is None:
+                beliefs[player].advance(None, text)
+                if not len(beliefs[player].positions):
+                    dead = player
+    raise AssertionError("expected a sample that dies out")
+
+
+def test_a_sample_that_cannot_be_kept_alive_is_empty_and_stays_so(dying, monkeypatch):
+    player, told, belief = told_until_it_dies(dying)
+    assert not belief.complete
+    assert belief.positions.shape == (0, dying.initial().position.shape[1])
+
+    def never(self, few):
+        raise AssertionError("a belief that has died out was followed again")
+
+    monkeypatch.setattr(chess_belief.ChessBelief, "_followed_again", never)
+    belief.advance(None, told[-1][0])
+    assert not belief.complete and not len(belief.positions)
+    monkeypatch.undo()
+    # With doublings it lives.
+    again = dying.belief(player)
+    for text, _ in told:
+        again.advance(None, text)
+    assert len(again.positions)
+
+
+def test_a_player_whose_sample_has_died_out_plays_uniformly_and_says_so(dying):
+    player, told, _ = told_until_it_dies(dying)
+    actor = SearchPlayer(dying, player, OBSCURO, Budget(nodes=50), seed=1)
+    actor.decide(*told[0])
+    for text, legal in told[:-1]:
+        actor.record_action(text, legal[0])
+    text, legal = told[-1]
+    decision = actor.decide(text, legal)
+    np.testing.assert_allclose(decision.probabilities, 1 / len(legal))
+    assert decision.report.degraded == ("belief incomplete and empty; playing uniformly",)
+    # Where there is nothing to choose, too.
+    forced = actor.decide(text, legal[:1])
+    assert forced.report.forced and not forced.report.belief_complete
+
+
+@pytest.mark.parametrize(("doublings", "most"), [(3, 8_000_000), (20, 4 * 4 * 8 + 1)])
+def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
+    """Four positions at first; at most 32 by the number of doublings or by the positions."""
+    _, _, belief = told_until_it_dies(dying)
+    monkeypatch.setattr(chess_belief, "_DOUBLINGS", doublings)
+    monkeypatch.setattr(chess_belief, "_LAST_RESORT_POSITIONS", most)
+    sizes = []
+
+    def dies(self, held, steps, size, attempt):
+        sizes.append(size)
+        return self._held
+
+    monkeypatch.setattr(chess_belief.ChessBelief, "_follow_all", dies)
+    belief._renewed_at = 1
+    belief._renew(0)
+    assert sizes[-3:] == [8, 16, 32]
+    assert set(sizes[:-3]) <= {4}
+    assert not len(belief.positions)
 
 
 def test_what_cannot_be_is_refused():
@@ -214,3 +297,43 @@ def test_new_roots_are_drawn_by_weight_and_the_report_says_what_the_sample_is_wo
             action = int(rng.choice(state.legal_actions()))
         state.apply_action(action)
     assert sampled > 2
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+def long_text(game, rounds):
+    """What White is told while the kings go to and fro, longer than the rules allow."""
+    state = game.new_initial_state()
+    before = state.information_state_string(0)
+    for move in ("a1b1", "h8g8", "b1a1", "g8h8"):
+        state.apply_action(state.string_to_action(move))
+    news = state.information_state_string(0).removeprefix(before)
+    return before + rounds * news, news, state.legal_actions()
+
+
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+@pytest.mark.parametrize("name", ["python_dark_chess", "python_kriegspiel"])
+def test_beliefs_and_players_of_long_games_can_be_copied(name, copied):
+    game = pyspiel.load_game(f"{name}(fen=7k/7p/7P/8/8/p7/P7/K7 w - - 0 1)")
+    told, news, legal = long_text(game, rounds=150)
+    searched = search_game(game, belief_limit=2_000)
+    assert searched.read(0, told).steps == 600
+    player = SearchPlayer(searched, 0, OBSCURO, Budget(nodes=50), seed=1)
+    player.advance_belief(told)
+    player.record_action(told, legal[0])
+    belief = searched.belief(0)
+    belief.advance(None, told)
+    twin, other = copied(belief), copied(player)
+    assert twin.positions is not belief.positions
+    np.testing.assert_array_equal(twin.positions, belief.positions)
+    # The whole chain is there, each reading with what it said.
+    whole, again = (held._told.since(-1) for held in (belief, twin))
+    assert [reading.key for reading in again] == [reading.key for reading in whole]
+    assert len(again) == 601
+    for held in (belief, twin):
+        held.advance(None, told + news)
+    np.testing.assert_array_equal(twin.positions, belief.positions)
+    decisions_of = [actor.decide(told + news, legal) for actor in (player, other)]
+    np.testing.assert_array_equal(decisions_of[0].probabilities, decisions_of[1].probabilities)

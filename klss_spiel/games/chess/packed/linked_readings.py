@@ -1,0 +1,39 @@
+"""Copying readings of information states that are linked to those before them.
+
+Copying and pickling follow links by recursion, which ends after a few hundred of them. Games
+are longer than that, so a chain is taken apart into rows and put together again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+_LINK = "before"
+
+
+class LinkedReading:
+    """A frozen dataclass with a field `before`: the reading one step ago, or None."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = _names(type(self))
+        rows = []
+        reading: Any = self
+        while reading is not None:
+            rows.append(tuple(getattr(reading, name) for name in names))
+            reading = getattr(reading, _LINK)
+        return _linked, (type(self), rows[::-1])
+
+
+def _names(kind: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.name != _LINK]
+
+
+def _linked(kind: Any, rows: Sequence[tuple[Any, ...]]) -> Any:
+    """The last reading of a chain with these values of all fields but the link."""
+    names = _names(kind)
+    reading = None
+    for row in rows:
+        reading = kind(**dict(zip(names, row, strict=True)), **{_LINK: reading})
+    return reading
