@@ -92,6 +92,7 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
         "Black": row["player_1"],
         "Result": result,
         "Variant": _VARIANTS[short_name],
+        "Game": str(row["game"]),  # with its rules, which Variant does not tell
         "TimeControl": _time_control(row.get("clock")),
         "Termination": _TERMINATIONS.get(row["termination"], "normal"),
         "PlyCount": "0",
@@ -125,7 +126,8 @@ def pgn_of(row: Mapping[str, Any], event: str = "klss_spiel match") -> str:
 def rows_from_pgn(text: str) -> list[dict[str, Any]]:
     """The games of a PGN file: `game`, `actions` and the `tags` of each.
 
-    The moves are those of the tag `UCI`, which `pgn_of` writes.
+    The moves are those of the tag `UCI`, the rules those of `Game`, which `pgn_of` writes;
+    without the latter they are the usual ones of the variant.
 
     Raises:
       ValueError: a game of another variant, without that tag, or with a move that is not
@@ -145,6 +147,10 @@ def rows_from_pgn(text: str) -> list[dict[str, Any]]:
         if "UCI" not in tags:
             raise ValueError("expected a tag UCI with the moves, as `pgn_of` writes it, got none")
         game = f"{name}(fen={tags['FEN']})" if "FEN" in tags else name
+        if "Game" in tags:
+            game = tags["Game"]
+            if check_is_chess(game) != name:
+                raise ValueError(f"expected a Game of {tags['Variant']}, got {game}")
         rows.append({"game": game, "actions": _actions(game, tags["UCI"].split()), "tags": tags})
     return rows
 

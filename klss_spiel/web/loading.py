@@ -146,7 +146,9 @@ def _row_from_pgn(text: str) -> dict[str, Any]:
     game = "python_kriegspiel" if variant == "kriegspiel" else _VARIANTS.get(variant)
     if game is None:
         raise RefusedError("unknown_game", "expected the variant Fog of War or Kriegspiel")
-    if tags.get("FEN"):
+    if _is_chess(tags.get("Game", "")) and tags["Game"].startswith(game):
+        game = tags["Game"]  # our own files tell the rules, too
+    elif tags.get("FEN"):
         game = f"{game}(fen={tags['FEN']})"
         if not _is_chess(game):
             raise RefusedError("bad_fen", "expected a position as a FEN")

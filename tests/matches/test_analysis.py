@@ -105,17 +105,22 @@ def test_decisions_that_are_not_there_are_refused():
 
 def test_pgn_is_read_back():
     rows = []
-    for game in ("python_dark_chess", "python_dark_chess(fen=k7/8/8/8/8/8/P7/K7 w - - 0 1)"):
-        moves = MOVES if "fen" not in game else ["a2a4", "a8a7"]
+    with_rules = "python_dark_chess(board=minimal4x3,horizon=7)"
+    ending = "python_dark_chess(fen=k7/8/8/8/8/8/P7/K7 w - - 0 1)"
+    for game in ("python_dark_chess", ending, with_rules):
+        moves = {ending: ["a2a4", "a8a7"], with_rules: []}.get(game, MOVES)
         row, _ = record(game, moves)
         rows.append({**row, "return_0": 0.0, "number": 0, "player_0": 'a "b"', "player_1": "c",
                      "termination": "rules"})  # fmt: skip
     read = rows_from_pgn("\n".join(pgn_of(row) for row in rows))
     assert [row["actions"] for row in read] == [row["actions"] for row in rows]
+    assert [row["game"] for row in read] == [row["game"] for row in rows]
     assert read[0]["tags"]["White"] == 'a "b"'
     text = pgn_of(rows[0])
     with pytest.raises(ValueError, match="expected a Variant"):
         rows_from_pgn(text.replace("Fog of War", "Chess"))
+    with pytest.raises(ValueError, match="expected a Game of Kriegspiel"):
+        rows_from_pgn(text.replace("Fog of War", "Kriegspiel"))
     with pytest.raises(ValueError, match="tag UCI"):
         rows_from_pgn(text.replace("[UCI ", "[Moves "))
     with pytest.raises(ValueError, match="got e7e8 as number 2"):
