@@ -33,6 +33,13 @@ class Player(Protocol):
         """The action to play at a (veiled) state."""
 
 
+def close_player(player: Any) -> None:
+    """Ends what a player has started: threads, programs. Not every player has a `close`."""
+    close = getattr(player, "close", None)
+    if close is not None:
+        close()
+
+
 # A clock for each player, under the name that chess has for it.
 TimeControl = Clock
 

@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 from open_spiel.python.algorithms import expected_game_score
 
 from klss_spiel import jobs
+from klss_spiel.algorithms.search import player as player_module
+from klss_spiel.algorithms.search.timing import Pondering
 from klss_spiel.budget import Clock
 from klss_spiel.matches import players, ratings, records
 from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
@@ -149,6 +152,20 @@ def test_players_are_closed_also_if_the_other_cannot_sit_down():
     CLOSED.clear()
     play_match(Match("kuhn_poker", ("trusted(test_closable)", "test_first"), games=2))
     assert CLOSED == ["closed"] * 4
+
+
+def pondering():
+    return [t.name for t in threading.enumerate() if t.name.startswith("pondering")]
+
+
+def test_nobody_ponders_after_the_game(monkeypatch):
+    begun = []
+    monkeypatch.setattr(player_module, "Pondering", lambda s: begun.append(s) or Pondering(s))
+    # Too large for a search to come to its end by itself.
+    match = Match("liars_dice", ("search(nodes=50,ponder=true)", "test_first"), games=2)
+    results = play_match(match)
+    assert not results.failed
+    assert begun and not pondering()
 
 
 @pytest.mark.parametrize(

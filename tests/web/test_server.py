@@ -49,12 +49,22 @@ class _Broken:
         raise ValueError("secret position")
 
 
+_CLOSED = []
+
+
+class _Closable(_Slow):
+    def close(self):
+        _CLOSED.append(self)
+
+
+register_player("closable_for_tests", lambda seat: _Closable())
 register_player("slow_for_tests", lambda seat: _Slow())
 register_player("busy_for_tests", lambda seat: _Busy())
 register_player("broken_for_tests", lambda seat: _Broken())
 _BOTS = (
     *DEFAULT_BOTS,
     BotOffer("slow", "Slow", ("slow_for_tests",)),
+    BotOffer("closable", "Closable", ("closable_for_tests",)),
     BotOffer("busy", "Busy", ("busy_for_tests",)),
     BotOffer("broken", "Broken", ("broken_for_tests",)),
     BotOffer("searching", "Searching", ("search(nodes=60)",)),
@@ -258,6 +268,24 @@ def test_a_bot_that_fails_moves_at_random_and_it_is_told_at_the_end_only(server)
     assert row["reports"][1]["said"].startswith("moved at random after ValueError")
     step = server.get(f"/api/records/{last['result']['record']}")["steps"][2]
     assert step["report"]["failed"] == "ValueError: secret position"
+
+
+def test_bots_are_closed_when_the_human_resigns_even_while_they_think(server):
+    _GATE.clear()
+    _THINKING.clear()
+    _CLOSED.clear()
+    session = server.new_game(game="dark-microchess", bot="closable", colour="second")
+    with server.socket(session) as socket:
+        while not _THINKING:
+            time.sleep(0.01)
+        say(socket, type="resign")
+        while not hear(socket)["result"]:
+            pass
+    end = time.monotonic() + 20.0
+    while not _CLOSED and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(_CLOSED) == 1 and not _GATE.is_set()
+    _GATE.set()
 
 
 def test_clocks_run_and_moves_are_paid(server):

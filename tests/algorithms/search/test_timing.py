@@ -188,6 +188,21 @@ def test_pondering_grows_the_last_tree_until_the_next_decision():
     assert grown.tree.num_nodes == after  # and so did the decision
 
 
+def test_a_closed_player_does_not_ponder_before_the_next_game():
+    """Closed while it decides, in another thread, it must not begin afterwards."""
+    player = SearchPlayer(search_game(DICE), 0, OBSCURO, Budget(nodes=50), ponder=True)
+    told, _ = decide(player, dice_state())
+    player.close()
+    player.record_action(told, 0)
+    assert player._pondering is None
+    player.restart()
+    told, _ = decide(player, dice_state())
+    player.record_action(told, 0)
+    assert player._pondering is not None
+    player.close()
+    assert player._pondering is None
+
+
 def test_warming_up_changes_nothing_but_readiness():
     warm, cold = (SearchBot(DICE, 1, Budget(nodes=100), seed=4) for _ in range(2))
     warm.warm_up(pyspiel.load_game(DICE))
