@@ -112,6 +112,30 @@ def test_a_player_whose_clock_runs_out_loses():
         TimeControl.parse("fast")
 
 
+def test_a_try_that_is_refused_earns_no_time(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+    # A rook of Black's is in the way.
+    game = pyspiel.load_game("python_kriegspiel(fen=4k3/8/8/8/4r3/8/4R3/4K3 w - - 0 1)")
+    read = []
+
+    class Scripted:
+        def __init__(self, *moves):
+            self._moves = list(moves)
+
+        def step(self, state):
+            read.append((state.current_player(), state.clock.remaining))
+            return game_action(state, self._moves.pop(0))
+
+    def game_action(state, name):
+        player = state.current_player()
+        return next(a for a in state.legal_actions() if state.action_to_string(player, a) == name)
+
+    white, black = Scripted("e2e5", "e2e6", "e1d1", "d1c1"), Scripted("e8d8", "d8c8")
+    record = play_game(game, [white, black], control=TimeControl(60.0, 5.0))
+    assert record.reason.startswith("IndexError")  # the script is at its end
+    assert read == [(0, 60.0)] * 3 + [(1, 60.0), (0, 65.0), (1, 65.0), (0, 70.0)]
+
+
 def test_whoever_fails_after_the_time_is_up_has_lost_on_time():
     class SlowAndWrong:
         def step(self, state):

@@ -27,7 +27,7 @@ from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSetti
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget, Clock, Now
-from klss_spiel.search_game import Belief, SearchGame
+from klss_spiel.search_game import Belief, RetryingGame, SearchGame
 from klss_spiel.tree import NO_INFOSET, PLAYERS
 
 # Of the time of the first decision, what the search from the start of the game gets.
@@ -161,6 +161,8 @@ class SearchPlayer:
         Raises:
           ValueError: no actions, or a belief past its limit.
         """
+        if isinstance(self.game, RetryingGame) and self.game.refused(information_state):
+            self._timer.refuse()
         self._timer.begin()
         self._stop_pondering()
         try:
