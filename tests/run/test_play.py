@@ -257,7 +257,7 @@ def test_the_command_line_plays():
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     (row,) = json.loads(done.stdout)
-    assert row["player_0"] == "search(preset=obscuro,nodes=30)"
+    assert row["player_0"] == "search(preset=strong,nodes=30)"
     assert row["moves"]
     assert "player 0: value" in done.stderr
 

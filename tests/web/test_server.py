@@ -460,6 +460,27 @@ def test_only_what_is_offered_can_be_chosen(wanted, error):
     assert refusal.value.name == error
 
 
+@pytest.mark.parametrize("game", ["dark-standard", "kriegspiel-standard", "leduc"])
+def test_the_strong_search_is_the_first_opponent_that_is_offered(game):
+    catalogue = Catalogue()
+    (offer,) = [one for one in catalogue.as_json()["games"] if one["name"] == game]
+    assert offer["bots"][:2] == ["strong", "search"]
+    choice = catalogue.choose({"game": game, "bot": "strong"})
+    assert choice.seats[1].specification(choice.strength) == "search(preset=strong)"
+
+
+def test_the_strong_search_plays_kriegspiel(server):
+    wanted = {"game": "kriegspiel-minimal4x3", "bot": "strong", "strength": "quick"}
+    with server.socket(server.new_game(**wanted, colour="second", seed=3)) as socket:
+        _until_turn(socket)
+        say(socket, type="resign")
+        while not (last := hear(socket))["result"]:
+            pass
+    assert last["result"]["moves_at_random"] == [0, 0]
+    row = server.store.get(last["result"]["record"])
+    assert row["reports"][0]["said"]["nodes"] > 0
+
+
 def test_bots_of_flags_are_checked_and_named():
     assert bot_from_flag("random").specifications == ("random",)
     named = bot_from_flag("fast=search(preset=obscuro,nodes=10)")
