@@ -91,7 +91,7 @@ class Clock:
 
     Attributes:
       base: seconds at the start.
-      increment: seconds added after every own move.
+      increment: seconds added after every own move; tries that an umpire refuses are none.
     """
 
     base: float

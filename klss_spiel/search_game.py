@@ -173,6 +173,18 @@ class RepeatingGame(Protocol):
         """The positions, with as many plies towards a draw as the player has to fear."""
 
 
+@runtime_checkable
+class RetryingGame(Protocol):
+    """What a `SearchGame` offers in which a player may have to try again.
+
+    Clocks pay for moves and not for tries, and a player learns only by being asked again
+    which of both the last action was.
+    """
+
+    def refused(self, information_state: str) -> bool:
+        """Whether the last thing the player was told is that the own try is illegal."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class InfosetBatch:
     """Decision infosets, as the game and a blueprint for it encode them.

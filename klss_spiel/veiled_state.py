@@ -23,7 +23,7 @@ class ClockReading:
 
     Attributes:
       remaining: seconds left.
-      increment: seconds added after each own move.
+      increment: seconds added after each own move; tries that are refused earn nothing.
     """
 
     remaining: float

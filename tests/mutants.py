@@ -183,7 +183,8 @@ MUTANTS = (
     Mutant("search.py", "+ added / growth if at_once", "+ 0.0 if at_once", "test_growth"),
     # Time and repetition.
     Mutant("timing.py", "self.remaining -= self.elapsed", "pass", "test_timing"),
-    Mutant("timing.py", "self.remaining += self.budget.increment", "pass", "test_timing"),
+    Mutant("timing.py", "self.remaining += self._paid", "pass", "test_timing"),
+    Mutant("timing.py", "self.remaining -= self._paid", "pass", "test_timing"),
     Mutant("timing.py", "- (self._now() - self._start)", "", "test_timing"),
     Mutant("player.py", "timer.part(_OPENING_SHARE)", "timer.budget", "test_timing"),
     Mutant("repetition.py", "drawn &= children.player != TERMINAL", "pass", "test_repetition"),

@@ -239,7 +239,8 @@ def _legal_actions(searched: SearchGame, player: int, told: str, belief: Belief)
 
 def _values(actor: SearchPlayer, told: str, count: int) -> list[float | None]:
     """What the player expects of each action, in the game's own payoffs."""
-    assert actor.search is not None
+    if actor.search is None:  # a first decision that is forced is not searched
+        return [None] * count
     tree, game = actor.search.tree, actor.game
     for identifier in game.infosets(actor.player, told):
         infoset = tree.infoset_of(actor.player, int(identifier))

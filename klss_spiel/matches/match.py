@@ -21,7 +21,7 @@ from klss_spiel.jobs import shard as shard_of
 from klss_spiel.matches import ratings
 from klss_spiel.matches.players import Seat, check_specification, make_player
 from klss_spiel.matches.records import score_of
-from klss_spiel.matches.referee import TimeControl, play_game
+from klss_spiel.matches.referee import TimeControl, close_player, play_game
 from klss_spiel.openspiel import check_supported, load_game, turn_based
 
 # What is called with the running results after every game.
@@ -88,7 +88,7 @@ def check_players(match: Match) -> None:
                 raise ValueError(
                     f"expected a player of {match.game}, got {player}: {error}"
                 ) from error
-            getattr(seated, "close", _nothing_to_close)()
+            close_player(seated)
 
 
 def jobs_of(match: Match) -> list[Job]:
@@ -130,7 +130,7 @@ def play(columns: Mapping[str, Any], reports: bool = False) -> dict[str, Any]:
             seat = Seat(game, number, draws, columns["seconds_per_move"])
             players.append(make_player(columns[f"player_{number}"], seat))
             # At once: the other player may fail to sit down.
-            stack.callback(getattr(players[-1], "close", _nothing_to_close))
+            stack.callback(close_player, players[-1])
         record = play_game(
             game,
             players,
@@ -139,10 +139,6 @@ def play(columns: Mapping[str, Any], reports: bool = False) -> dict[str, Any]:
             with_reports=reports,
         )
     return record.row()
-
-
-def _nothing_to_close() -> None:
-    """For players without a method `close`."""
 
 
 def _draw_seed(seed: int, pair: int, seat: int) -> int:

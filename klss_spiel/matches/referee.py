@@ -33,6 +33,13 @@ class Player(Protocol):
         """The action to play at a (veiled) state."""
 
 
+def close_player(player: Any) -> None:
+    """Ends what a player has started: threads, programs. Not every player has a `close`."""
+    close = getattr(player, "close", None)
+    if close is not None:
+        close()
+
+
 # A clock for each player, under the name that chess has for it.
 TimeControl = Clock
 
@@ -81,9 +88,12 @@ class _Seat:
         if failure is not None:
             reason = f"{type(failure).__name__}: {failure}"[:_LONGEST_REASON]
             raise _Forfeit(records.BY_ERROR, reason) from failure
+        return self._checked(answer, state)
+
+    def turn_ends(self) -> None:
+        """Pays the increment: for moves, not for tries that an umpire refuses."""
         if self.control is not None:
             self.remaining += self.control.increment
-        return self._checked(answer, state)
 
     def _checked(self, answer: Any, state: Any) -> int:
         legal = state.legal_actions(self.number)
@@ -138,6 +148,8 @@ def play_game(
                 reports.append(_plain_report(seats[mover].player))
         actions.append(action)
         state.apply_action(action)
+        if mover != CHANCE and state.current_player() != mover:
+            seats[mover].turn_ends()
     if ending:
         returns = forfeited(game, ending["loser"])
     else:

@@ -19,7 +19,7 @@ from klss_spiel.matches.players import (
     register_player,
     seat_budget,
 )
-from klss_spiel.matches.referee import Player
+from klss_spiel.matches.referee import Player, close_player
 from klss_spiel.specification import Specification, Value
 
 _LEAST_SECONDS = 1e-3
@@ -52,6 +52,10 @@ class ClockedSearch:
             self.bot.search_player.budget = Clock(remaining, clock.increment)
         self.candidates, action = self.bot.step_with_policy(state)
         return int(action)
+
+    def close(self) -> None:
+        """Ends pondering."""
+        self.bot.close()
 
 
 def _make_search(
@@ -149,9 +153,7 @@ class Trusted:
 
     def close(self) -> None:
         """Ends what the player has started."""
-        close = getattr(self._player, "close", None)
-        if close is not None:
-            close()
+        close_player(self._player)
 
 
 class TrustedMcts:

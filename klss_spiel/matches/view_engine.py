@@ -12,7 +12,7 @@ from typing import Any
 
 from klss_spiel.budget import Budget
 from klss_spiel.matches.players import Seat, check_specification, make_player, seconds_by_clock
-from klss_spiel.matches.referee import Player
+from klss_spiel.matches.referee import Player, close_player
 from klss_spiel.matches.view_protocol import COLOURS, ToldGame, parse_view
 from klss_spiel.openspiel import load_game
 from klss_spiel.veiled_state import VeiledState
@@ -87,12 +87,17 @@ class ViewEngine:
         if self._thinking is not None:
             self._thinking.join()
 
+    def close(self) -> None:
+        """Waits likewise, then ends what the player has started."""
+        self.wait()
+        close_player(self._player)
+
     def _error(self, text: str) -> None:
         self._write(f"info string error {' '.join(text.split())}")
 
     def _finish(self) -> None:
         self._stop.set()
-        self.wait()
+        self.close()
 
     def _introduce(self, rest: list[str]) -> None:
         del rest
@@ -125,6 +130,7 @@ class ViewEngine:
         game = load_game(self._options["Game"])
         told = ToldGame(game, player)
         seat = Seat(game, player, int(self._options["Seed"]))
+        close_player(self._player)
         self._player = make_player(self._player_text, seat)
         self._told = told
 

@@ -14,7 +14,7 @@ import numpy as np
 from klss_spiel.matches import records
 from klss_spiel.matches.pgn import pgn_of
 from klss_spiel.matches.players import Seat, check_specification, make_player, sees_everything
-from klss_spiel.matches.referee import TimeControl, forfeited
+from klss_spiel.matches.referee import TimeControl, close_player, forfeited
 from klss_spiel.openspiel import check_supported, load_game, turn_based
 from klss_spiel.run.shown_views import Viewer, revealed
 from klss_spiel.run.typed_moves import action_typed
@@ -108,6 +108,8 @@ class Table:
             ending = {"termination": left.termination, "loser": left.loser}
         except EOFError:
             ending = {"termination": ABANDONED, "loser": None}
+        finally:
+            self._dismiss_bots()
         row = self._row(ending)
         self._say_the_end(row)
         if self.save is not None:
@@ -157,6 +159,11 @@ class Table:
         if said is not None:
             self._report(f"player {player}: {said}")
         return int(action)
+
+    def _dismiss_bots(self) -> None:
+        bots, self._bots = self._bots, {}
+        for bot in bots.values():
+            close_player(bot)
 
     def _view_for(self, player: int, everything: bool) -> Any:
         if everything:
@@ -215,6 +222,7 @@ class Table:
         seat = Seat(self.game, player, self.config.seed, self.config.seconds)
         adviser = make_player(self.config.hints, seat)
         action = adviser.step(self._view_for(player, everything=False))
+        close_player(adviser)
         candidates = getattr(adviser, "candidates", None) or [(action, 1.0)]
         best = sorted(candidates, key=lambda pair: -pair[1])[:3]
         shown = ", ".join(
@@ -231,7 +239,7 @@ class Table:
         self.state = self.game.new_initial_state()
         for action in kept:
             self.state.apply_action(action)
-        self._bots = {}  # they remember moves that were not made
+        self._dismiss_bots()  # they remember moves that were not made
         self._seen = {
             p: min(seen, viewer.entries(self.state))
             for (p, viewer), seen in zip(self._viewers.items(), self._seen.values(), strict=True)

@@ -41,7 +41,7 @@ def main() -> None:
     for line in sys.stdin:
         if not engine.command(line):
             return
-    engine.wait()
+    engine.close()
 
 
 if __name__ == "__main__":

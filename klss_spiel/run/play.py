@@ -44,7 +44,7 @@ def define_flags() -> None:
     flags.DEFINE_string("bot", "search", "Who plays against you: a specification.")
     flags.DEFINE_enum("human", "0", ["0", "1", "none"], "For which player you play, if any.")
     flags.DEFINE_string("opponent", "random", "The bot's opponent with --human=none.")
-    flags.DEFINE_enum("preset", "obscuro", list(PRESETS), "Settings of a plain `search`.")
+    flags.DEFINE_enum("preset", "strong", list(PRESETS), "Settings of a plain `search`.")
     flags.DEFINE_float("budget_seconds", 2.0, "Seconds per decision.", lower_bound=0.0)
     flags.DEFINE_integer(
         "budget_nodes",

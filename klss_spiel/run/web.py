@@ -17,13 +17,17 @@ import socket
 import sys
 import threading
 import webbrowser
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.run import output
 from klss_spiel.web.security import LOOPBACK, is_loopback
+
+if TYPE_CHECKING:
+    from klss_spiel.web.catalogue import BotOffer
 
 
 def define_flags() -> None:
@@ -57,6 +61,7 @@ def make_server() -> tuple[Any, socket.socket]:
         raise ValueError(f"{error}; the page needs `pip install klss_spiel[web]`") from error
     values = flags.FLAGS
     bots = tuple(bot_from_flag(text) for text in values.bot) or DEFAULT_BOTS
+    _import_all(bots)
     catalogue = Catalogue(bots, tuple(values.game))
     store = RecordStore(pathlib.Path(values.records))
     everywhere = not is_loopback(values.host)
@@ -84,18 +89,25 @@ def make_server() -> tuple[Any, socket.socket]:
     return uvicorn.Server(config), listening
 
 
-def _import_all() -> None:
+def _import_all(bots: Sequence[BotOffer]) -> None:
     """Imports what games and searches import when they begin, while there is one thread.
 
     Of two threads that import modules of one package one may meet a module half done.
+
+    Args:
+      bots: who is offered; what only others need is not loaded.
     """
-    for name in (
+    names = [
         "klss_spiel.games.chess.packed.kriegspiel_moments",
+        "klss_spiel.games.chess.packed.kriegspiel_search_game",
         "klss_spiel.games.chess.packed.recorded_moment",
         "klss_spiel.games.chess.packed.search_game",
         "klss_spiel.matches.chess_engines",
         "klss_spiel.matches.beliefs",
-    ):
+    ]
+    if any("mahjong" in text for bot in bots for text in bot.specifications):
+        names.append("klss_spiel.matches.mahjong_players")
+    for name in names:
         importlib.import_module(name)
 
 
@@ -118,7 +130,6 @@ def _warm_up() -> None:
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
-    _import_all()
     server, listening = make_server()
     values = flags.FLAGS
     port = listening.getsockname()[1]

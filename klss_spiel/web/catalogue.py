@@ -148,12 +148,12 @@ _TEXT_OFFERS: Final = (
 )
 
 DEFAULT_BOTS: Final = (
+    # Nobody can list what is possible in Mahjong, as these searches have to.
+    BotOffer("strong", "Search (strong)", ("search(preset=strong)",), but_games=("mahjong",)),
     BotOffer(
         "search",
         "Search (Obscuro's)",
         ("search(preset=obscuro)",),
-        (DARK, TEXT),
-        # Nobody can list what is possible in Mahjong, as this search has to.
         but_games=("mahjong",),
     ),
     BotOffer(

@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import logging
 import secrets
+import threading
 import time
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ import numpy as np
 from klss_spiel.matches import records
 from klss_spiel.matches.players import Seat, make_player
 from klss_spiel.matches.records import GameRecord
-from klss_spiel.matches.referee import Player, TimeControl, forfeited
+from klss_spiel.matches.referee import Player, TimeControl, close_player, forfeited
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.tree import CHANCE
 from klss_spiel.veiled_state import veil
@@ -82,6 +83,8 @@ class Session:
         self._clock = GameClock(None if choice.clock is None else TimeControl.parse(choice.clock))
         self._steps = [replay.first_step(self._state, choice.offer.family)]
         self._preparing = True
+        self._bots: dict[int, Player] = {}
+        self._dismissed = False
         self._made = 0
         self._last_told: Told | None = None
         self._answer: asyncio.Future[int] | None = None
@@ -216,11 +219,13 @@ class Session:
             ending = _Ending(records.BY_ERROR)
         finally:
             self._finish(ending)
+            # Beside the server's thread: a search ends its round first, a program may dawdle.
+            threading.Thread(target=self._dismiss_bots, name="closing", daemon=True).start()
 
     async def _play(self) -> _Ending | None:
-        bots = await self._until_ending(self._searches.run(self._make_bots))
-        if isinstance(bots, _Ending):
-            return bots
+        made = await self._until_ending(self._searches.run(self._make_bots))
+        if isinstance(made, _Ending):
+            return made
         self._preparing = False
         chances = 0
         while not self._state.is_terminal():
@@ -231,7 +236,11 @@ class Session:
                 continue
             self._clock.begin_turn(mover)
             self._notify_of_turn(mover)
-            ask = self._ask_human() if mover == self.human else self._ask_bot(bots[mover], mover)
+            ask = (
+                self._ask_human()
+                if mover == self.human
+                else self._ask_bot(self._bots[mover], mover)
+            )
             answer = await self._until_ending(ask)
             if isinstance(answer, _Ending):
                 return answer
@@ -305,16 +314,25 @@ class Session:
         except TimeoutError:
             return _Ending(records.BY_TIME, mover)
 
-    def _make_bots(self) -> dict[int, Player]:
+    def _make_bots(self) -> None:
         strength = self.choice.strength
-        return {
-            player: make_player(
-                bot.specification(strength),
-                Seat(self._game, player, _seed(self.choice.seed, player), strength.seconds),
-            )
-            for player, bot in enumerate(self.choice.seats)
-            if bot is not None
-        }
+        for player, bot in enumerate(self.choice.seats):
+            if bot is None or self._dismissed:
+                continue
+            seat = Seat(self._game, player, _seed(self.choice.seed, player), strength.seconds)
+            self._bots[player] = make_player(bot.specification(strength), seat)
+        if self._dismissed:  # the game has ended before it began
+            self._dismiss_bots()
+
+    def _dismiss_bots(self) -> None:
+        """Ends what bots have started; also while one of them thinks."""
+        self._dismissed = True
+        for player in list(self._bots):
+            try:
+                close_player(self._bots[player])
+            except Exception as error:
+                # The game is over and kept; the error's text may name what is hidden.
+                _log.error("a bot did not close: %s", type(error).__name__)
 
     def _apply(self, action: int, report: Any) -> None:
         self._actions.append(action)

@@ -95,6 +95,15 @@ def test_games_without_a_board_are_analysed_too():
     assert found.belief_size == 2
 
 
+def test_a_forced_first_decision_has_no_value():
+    game = "liars_dice(dice_sides=3)"
+    row = {"game": game, "actions": [0, 1, 5]}  # after the highest bid only doubt is left
+    found = analyse_record(row, 1, Budget(nodes=200))
+    (only,) = found.candidates
+    assert (only.move, only.probability, only.value) == ("Liar", 1.0, None)
+    assert found.report.forced and "Liar" in str(found)
+
+
 def test_decisions_that_are_not_there_are_refused():
     row, _ = record()
     with pytest.raises(ValueError, match="ply from 0 to 5"):

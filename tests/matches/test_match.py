@@ -6,6 +6,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 from open_spiel.python.algorithms import expected_game_score
 
 from klss_spiel import jobs
+from klss_spiel.algorithms.search import player as player_module
+from klss_spiel.algorithms.search.timing import Pondering
 from klss_spiel.budget import Clock
 from klss_spiel.matches import players, ratings, records
 from klss_spiel.matches.match import Match, jobs_of, play_match, sprt_row
@@ -109,6 +112,30 @@ def test_a_player_whose_clock_runs_out_loses():
         TimeControl.parse("fast")
 
 
+def test_a_try_that_is_refused_earns_no_time(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter", lambda: 0.0)
+    # A rook of Black's is in the way.
+    game = pyspiel.load_game("python_kriegspiel(fen=4k3/8/8/8/4r3/8/4R3/4K3 w - - 0 1)")
+    read = []
+
+    class Scripted:
+        def __init__(self, *moves):
+            self._moves = list(moves)
+
+        def step(self, state):
+            read.append((state.current_player(), state.clock.remaining))
+            return game_action(state, self._moves.pop(0))
+
+    def game_action(state, name):
+        player = state.current_player()
+        return next(a for a in state.legal_actions() if state.action_to_string(player, a) == name)
+
+    white, black = Scripted("e2e5", "e2e6", "e1d1", "d1c1"), Scripted("e8d8", "d8c8")
+    record = play_game(game, [white, black], control=TimeControl(60.0, 5.0))
+    assert record.reason.startswith("IndexError")  # the script is at its end
+    assert read == [(0, 60.0)] * 3 + [(1, 60.0), (0, 65.0), (1, 65.0), (0, 70.0)]
+
+
 def test_whoever_fails_after_the_time_is_up_has_lost_on_time():
     class SlowAndWrong:
         def step(self, state):
@@ -149,6 +176,20 @@ def test_players_are_closed_also_if_the_other_cannot_sit_down():
     CLOSED.clear()
     play_match(Match("kuhn_poker", ("trusted(test_closable)", "test_first"), games=2))
     assert CLOSED == ["closed"] * 4
+
+
+def pondering():
+    return [t.name for t in threading.enumerate() if t.name.startswith("pondering")]
+
+
+def test_nobody_ponders_after_the_game(monkeypatch):
+    begun = []
+    monkeypatch.setattr(player_module, "Pondering", lambda s: begun.append(s) or Pondering(s))
+    # Too large for a search to come to its end by itself.
+    match = Match("liars_dice", ("search(nodes=50,ponder=true)", "test_first"), games=2)
+    results = play_match(match)
+    assert not results.failed
+    assert begun and not pondering()
 
 
 @pytest.mark.parametrize(

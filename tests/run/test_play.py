@@ -8,6 +8,7 @@ import time
 import pytest
 
 import klss_spiel as ks
+from klss_spiel.matches.players import register_player
 from klss_spiel.run import play
 from klss_spiel.run.typed_moves import action_typed
 
@@ -58,6 +59,30 @@ def test_who_resigns_gets_the_worst_payoff():
     row, shown, _ = played(play.Config("leduc_poker", ("random", play.HUMAN), seed=1), "resign")
     assert (row["return_0"], row["return_1"], row["loser"]) == (13.0, -13.0, 1)
     assert "You resigned; you get -13." in shown
+
+
+class Guest:
+    """Notes that it was closed."""
+
+    closed = 0
+
+    def step(self, state):
+        return state.legal_actions()[0]
+
+    def close(self):
+        Guest.closed += 1
+
+
+register_player("guest_for_tests", lambda seat: Guest())
+
+
+@pytest.mark.parametrize(
+    ("typed", "closed"), [(("0", "resign"), 1), (("0",), 1), (("0", "undo", "0", "resign"), 2)]
+)
+def test_bots_are_closed_however_the_game_ends(typed, closed):
+    Guest.closed = 0
+    played(play.Config("liars_dice", (play.HUMAN, "guest_for_tests")), *typed)
+    assert Guest.closed == closed
 
 
 def test_the_human_sees_the_own_view_only_until_the_end():
@@ -232,7 +257,7 @@ def test_the_command_line_plays():
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     (row,) = json.loads(done.stdout)
-    assert row["player_0"] == "search(preset=obscuro,nodes=30)"
+    assert row["player_0"] == "search(preset=strong,nodes=30)"
     assert row["moves"]
     assert "player 0: value" in done.stderr
 

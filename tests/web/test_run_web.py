@@ -9,6 +9,8 @@ import urllib.request
 
 import pytest
 
+from klss_spiel.run import web as run_web
+from klss_spiel.web.catalogue import DEFAULT_BOTS, bot_from_flag
 from tests.helpers.interrupts import heed_interrupts
 from tests.helpers.paths import ROOT
 from tests.web import live_server
@@ -23,6 +25,17 @@ def _start(*flags):
         text=True,
         preexec_fn=heed_interrupts,
     )
+
+
+def test_everything_is_imported_before_there_are_threads_and_mahjong_if_it_is_offered(monkeypatch):
+    imported = []
+    monkeypatch.setattr(run_web.importlib, "import_module", imported.append)
+    run_web._import_all(DEFAULT_BOTS)
+    assert "klss_spiel.matches.mahjong_players" in imported
+    assert "klss_spiel.games.chess.packed.kriegspiel_search_game" in imported
+    imported.clear()
+    run_web._import_all((bot_from_flag("search"), bot_from_flag("fast=random")))
+    assert imported and "klss_spiel.matches.mahjong_players" not in imported
 
 
 def test_ctrl_c_keeps_a_running_game_and_says_where(tmp_path):

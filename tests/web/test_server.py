@@ -49,12 +49,22 @@ class _Broken:
         raise ValueError("secret position")
 
 
+_CLOSED = []
+
+
+class _Closable(_Slow):
+    def close(self):
+        _CLOSED.append(self)
+
+
+register_player("closable_for_tests", lambda seat: _Closable())
 register_player("slow_for_tests", lambda seat: _Slow())
 register_player("busy_for_tests", lambda seat: _Busy())
 register_player("broken_for_tests", lambda seat: _Broken())
 _BOTS = (
     *DEFAULT_BOTS,
     BotOffer("slow", "Slow", ("slow_for_tests",)),
+    BotOffer("closable", "Closable", ("closable_for_tests",)),
     BotOffer("busy", "Busy", ("busy_for_tests",)),
     BotOffer("broken", "Broken", ("broken_for_tests",)),
     BotOffer("searching", "Searching", ("search(nodes=60)",)),
@@ -260,6 +270,24 @@ def test_a_bot_that_fails_moves_at_random_and_it_is_told_at_the_end_only(server)
     assert step["report"]["failed"] == "ValueError: secret position"
 
 
+def test_bots_are_closed_when_the_human_resigns_even_while_they_think(server):
+    _GATE.clear()
+    _THINKING.clear()
+    _CLOSED.clear()
+    session = server.new_game(game="dark-microchess", bot="closable", colour="second")
+    with server.socket(session) as socket:
+        while not _THINKING:
+            time.sleep(0.01)
+        say(socket, type="resign")
+        while not hear(socket)["result"]:
+            pass
+    end = time.monotonic() + 20.0
+    while not _CLOSED and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(_CLOSED) == 1 and not _GATE.is_set()
+    _GATE.set()
+
+
 def test_clocks_run_and_moves_are_paid(server):
     session = server.new_game(game="dark-microchess", bot="random", colour="first", clock="1+1")
     with server.socket(session) as socket:
@@ -430,6 +458,27 @@ def test_only_what_is_offered_can_be_chosen(wanted, error):
     with pytest.raises(RefusedError) as refusal:
         Catalogue().choose(wanted)
     assert refusal.value.name == error
+
+
+@pytest.mark.parametrize("game", ["dark-standard", "kriegspiel-standard", "leduc"])
+def test_the_strong_search_is_the_first_opponent_that_is_offered(game):
+    catalogue = Catalogue()
+    (offer,) = [one for one in catalogue.as_json()["games"] if one["name"] == game]
+    assert offer["bots"][:2] == ["strong", "search"]
+    choice = catalogue.choose({"game": game, "bot": "strong"})
+    assert choice.seats[1].specification(choice.strength) == "search(preset=strong)"
+
+
+def test_the_strong_search_plays_kriegspiel(server):
+    wanted = {"game": "kriegspiel-minimal4x3", "bot": "strong", "strength": "quick"}
+    with server.socket(server.new_game(**wanted, colour="second", seed=3)) as socket:
+        _until_turn(socket)
+        say(socket, type="resign")
+        while not (last := hear(socket))["result"]:
+            pass
+    assert last["result"]["moves_at_random"] == [0, 0]
+    row = server.store.get(last["result"]["record"])
+    assert row["reports"][0]["said"]["nodes"] > 0
 
 
 def test_bots_of_flags_are_checked_and_named():

@@ -171,6 +171,10 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         self.report = None
         self.game_number += 1
 
+    def close(self) -> None:
+        """Ends what goes on between moves (pondering); `restart` begins another game."""
+        self._player.close()
+
     def restart_at(self, state: Any) -> None:
         """Starts at a state; what happened before is inferred from the next decision."""
         del state

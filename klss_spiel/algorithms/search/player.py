@@ -27,7 +27,7 @@ from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSetti
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget, Clock, Now
-from klss_spiel.search_game import Belief, SearchGame
+from klss_spiel.search_game import Belief, RetryingGame, SearchGame
 from klss_spiel.tree import NO_INFOSET, PLAYERS
 
 # Of the time of the first decision, what the search from the start of the game gets.
@@ -73,6 +73,7 @@ class SearchPlayer:
     def restart(self) -> None:
         """Forgets the game that was played; the search of the opening is kept."""
         self._stop_pondering()
+        self._closed = False
         self._timer.restart()
         # The search of the last decision, and that of one still to be acted on.
         self._search: Search | None = None
@@ -83,6 +84,14 @@ class SearchPlayer:
         # The belief, and what it has been told so far.
         self._belief: Belief | None = None
         self._believed: list[str] = []
+
+    def close(self) -> None:
+        """The game is over: ends pondering, which begins again only after `restart`.
+
+        May be called while another thread is still deciding.
+        """
+        self._closed = True
+        self._stop_pondering()
 
     @property
     def budget(self) -> Budget | Clock:
@@ -135,8 +144,11 @@ class SearchPlayer:
         if self._pending is not None:
             self._search, self._pending = self._pending, None
         self._timer.move()
-        if self.ponder and self._search is not None:
+        self._stop_pondering()
+        if self.ponder and self._search is not None and not self._closed:
             self._pondering = Pondering(self._search)
+            if self._closed:  # meanwhile, by another thread
+                self._stop_pondering()
 
     def decide(self, information_state: str, legal_actions: Sequence[int]) -> Decision:
         """Searches, and says what to play; `record_action` must follow.
@@ -151,6 +163,8 @@ class SearchPlayer:
         Raises:
           ValueError: no actions, or a belief past its limit.
         """
+        if isinstance(self.game, RetryingGame) and self.game.refused(information_state):
+            self._timer.refuse()
         self._timer.begin()
         self._stop_pondering()
         try:

@@ -58,12 +58,14 @@ class GameTimer:
         self.now = now
         self.remaining: float | None = None
         self._closing = 0.0
+        self._paid = 0.0
         self._began = now()
         self._searched: float | None = None
         self.restart()
 
     def restart(self) -> None:
         """A new game."""
+        self._paid = 0.0
         self.remaining = self.budget.base if isinstance(self.budget, Clock) else None
 
     def begin(self) -> None:
@@ -96,9 +98,20 @@ class GameTimer:
             self.remaining -= self.elapsed
 
     def move(self) -> None:
-        """The player has moved."""
+        """The player has moved, as far as is known yet."""
         if self.remaining is not None and isinstance(self.budget, Clock):
-            self.remaining += self.budget.increment
+            self._paid = self.budget.increment
+            self.remaining += self._paid
+
+    def refuse(self) -> None:
+        """The last move was a try that an umpire has refused: nothing is paid for it.
+
+        Said again of the same move, or after somebody else has set the clock, it changes
+        nothing.
+        """
+        if self.remaining is not None:
+            self.remaining -= self._paid
+        self._paid = 0.0
 
 
 class Pondering:

@@ -18,7 +18,7 @@ class MoveBudget:
 
     Attributes:
       nodes: nodes that a search may add.
-      seconds: how long it may search; updating the belief is not counted.
+      seconds: how long it may take, updating the belief included.
       belief_limit: positions above which a belief becomes a sample, of players in
         matches; None for the game's own limit, some millions.
       evaluator: specification of what values leaves; None for the game's own. It is in

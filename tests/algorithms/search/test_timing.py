@@ -164,6 +164,42 @@ def test_a_player_with_a_clock_uses_it_up_slowly_and_never_flags():
         assert player.remaining == 5.0
 
 
+def test_a_try_that_is_refused_earns_no_time():
+    now = FakeTime(1e-3)
+    # A rook of Black's is in the way.
+    game = pyspiel.load_game("python_kriegspiel(fen=3k/4/r3/R2K w - - 0 1)")
+    player = SearchPlayer(search_game(game), 0, OBSCURO, Clock(1.0, 0.5), now=now)
+    state = game.new_initial_state()
+
+    def left_after(move):
+        """What is left after a decision, a move or try, and the next decision's time."""
+        action = next(a for a in state.legal_actions() if state.action_to_string(0, a) == move)
+        told, _ = decide(player, state)
+        before = player.remaining
+        player.record_action(told, action)
+        state.apply_action(action)
+        refused = state.current_player() == 0
+        if not refused:
+            state.apply_action(state.legal_actions()[0])
+        for _ in range(2):  # asked again it takes nothing back again
+            start = now.seconds
+            decide(player, state)
+            before -= now.seconds - start
+        return refused, player.remaining - before
+
+    assert left_after("a1a4") == (True, pytest.approx(0.0, abs=0.02))
+    assert left_after("d1c1") == (False, pytest.approx(0.5, abs=0.02))
+
+
+def test_a_clock_that_somebody_else_sets_is_not_corrected():
+    timer = GameTimer(Clock(10.0, 0.5), FakeTime())
+    timer.move()
+    timer.budget = Clock(7.0, 0.5)  # as a referee says
+    timer.restart()
+    timer.refuse()
+    assert timer.remaining == 7.0
+
+
 def test_pondering_grows_the_last_tree_until_the_next_decision():
     game = search_game("liars_dice")
     player = SearchPlayer(game, 0, OBSCURO, Budget(nodes=100), ponder=True)
@@ -186,6 +222,21 @@ def test_pondering_grows_the_last_tree_until_the_next_decision():
     player.record_action(told, 2)
     assert pickle.loads(pickle.dumps(player)).seed == player.seed  # stops the thread first
     assert grown.tree.num_nodes == after  # and so did the decision
+
+
+def test_a_closed_player_does_not_ponder_before_the_next_game():
+    """Closed while it decides, in another thread, it must not begin afterwards."""
+    player = SearchPlayer(search_game(DICE), 0, OBSCURO, Budget(nodes=50), ponder=True)
+    told, _ = decide(player, dice_state())
+    player.close()
+    player.record_action(told, 0)
+    assert player._pondering is None
+    player.restart()
+    told, _ = decide(player, dice_state())
+    player.record_action(told, 0)
+    assert player._pondering is not None
+    player.close()
+    assert player._pondering is None
 
 
 def test_warming_up_changes_nothing_but_readiness():

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
-from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
+from klss_spiel.games.chess.kriegspiel_play import ILLEGAL, KriegspielSetup, Tries
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
@@ -109,6 +109,10 @@ class Kriegspiel:
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
         """[n] who is to move."""
         return sides_of(positions, self.setup.start.side)
+
+    def refused(self, information_state: str) -> bool:
+        """Whether the player's last try was illegal, so that it is the player's turn still."""
+        return information_state.endswith(ILLEGAL)
 
     def initial(self) -> RootPositions:
         """The start of the game."""

@@ -115,6 +115,8 @@ def test_programs_that_fail_are_named_errors():
         UciProgram("no_such_program_anywhere", depth=1)
     with pytest.raises(ValueError, match="depth, nodes or seconds"):
         UciProgram(FAKE)
+    with pytest.raises(ValueError, match="expected python_dark_chess for the evaluator uci"):
+        make_evaluator(load_game("python_kriegspiel"), f'uci("{FAKE}",nodes=1)')
     with pytest.raises(ValueError, match="8x8"):
         make_evaluator("python_dark_chess(board=microchess)", f'uci("{FAKE}")')
     with pytest.raises(ValueError, match="dark chess or Kriegspiel"):
