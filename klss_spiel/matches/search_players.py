@@ -9,7 +9,7 @@ import numpy as np
 
 from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.openspiel_game import search_game
-from klss_spiel.algorithms.search.settings import parse_settings
+from klss_spiel.algorithms.search.settings import NO_REGION, parse_settings
 from klss_spiel.algorithms.subgame import recipes
 from klss_spiel.algorithms.subgame.bot import SubgameBot
 from klss_spiel.budget import Budget, Clock
@@ -101,9 +101,10 @@ def _make_zs21_baseline(
 
     The agent of ZS21 whose tree is every own move at every sampled position and nothing
     below; there a perfect-information search with iterative deepening says what the
-    position is worth.
+    position is worth. Nothing is carried over to the next move: the positions that many
+    such trees hold would be more at every move.
     """
-    settings = parse_settings("zs21")
+    settings = dataclasses.replace(parse_settings("zs21"), carry_over=NO_REGION)
     if worlds is not None:
         settings = dataclasses.replace(settings, min_infoset_size=worlds)
     engine = Specification("alphabeta", (), (("depth", depth), ("nodes", nodes)))

@@ -498,3 +498,21 @@ def test_players_of_mahjong_play_matches_and_no_other_game():
         assert bot.step(veil(state, player)) in state.legal_actions()
     with pytest.raises(ValueError, match="expected a game of two-player Mahjong, got kuhn"):
         make_player("mahjong_greedy", Seat(pyspiel.load_game("kuhn_poker"), 0))
+
+
+def test_the_zs21_baseline_looks_at_sampled_positions_only():
+    """Carrying trees over, it would hold more positions at every move."""
+    game = pyspiel.load_game("python_dark_chess(board=microchess)")
+    baseline = make_player("zs21_baseline(depth=1,worlds=8)", Seat(game, 0, 1))
+    rng = np.random.default_rng(1)
+    state = game.new_initial_state()
+    looked = 0
+    while not state.is_terminal() and looked < 6:
+        if state.current_player() == 0:
+            action = baseline.step(state)
+            assert baseline.report.roots <= 8
+            looked += 1
+        else:
+            action = int(rng.choice(state.legal_actions()))
+        state.apply_action(action)
+    assert looked > 3
