@@ -15,7 +15,6 @@ Games that offer only possible tries (`tries=possible`) are searched through the
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Final
 
 import numpy as np
@@ -30,7 +29,6 @@ from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
 from klss_spiel.games.chess.packed.kernels import tries as kernels
-from klss_spiel.games.chess.packed.kernels.knowledge import position_keys
 from klss_spiel.games.chess.packed.kriegspiel_information_states import (
     HeardReading,
     KriegspielInformationStates,
@@ -40,6 +38,7 @@ from klss_spiel.games.chess.packed.kriegspiel_sets import (
     KriegspielSet,
     rising_diagonals,
 )
+from klss_spiel.games.chess.packed.told_game import ToldGame
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
 
@@ -54,7 +53,7 @@ _CASTLINGS: Final = 2
 assert kernels.TERMINAL == TERMINAL
 
 
-class Kriegspiel:
+class Kriegspiel(ToldGame):
     """Kriegspiel from one starting position, as a search sees it."""
 
     def __init__(
@@ -84,7 +83,7 @@ class Kriegspiel:
         self.utility_scale = 1.0
         self.utility_offset = 0.0
         self.limits = BeliefLimits(belief_limit, min(belief_limit, _SAMPLE), sample_belief)
-        self.told = KriegspielInformationStates(setup)
+        self.told: KriegspielInformationStates = KriegspielInformationStates(setup)
         self._evaluator = evaluator or default_evaluator(setup)
         self._closed_words = -(-_most_tries(start) // _WORD)
         self._arguments = (
@@ -147,21 +146,6 @@ class Kriegspiel:
         """[n] White's expected utility; see `kernels.tries.as_if_passed`."""
         rows = np.ascontiguousarray(positions)
         return self._evaluator(kernels.as_if_passed(rows, self.setup.start.side))
-
-    def infosets(self, player: int, information_state: str) -> U64Array:
-        """[1] key of an information state."""
-        return np.array([self.told.read(player, information_state).key], dtype=np.uint64)
-
-    def informed(self, player: int, own: int, positions: U64Array) -> U64Array:
-        """[2, n] identifiers where `player` knows `own` and the opponent the position."""
-        infoset_ids = np.empty((2, len(positions)), dtype=np.uint64)
-        infoset_ids[player] = np.uint64(own)
-        infoset_ids[1 - player] = position_keys(positions)
-        return infoset_ids
-
-    def keys(self, positions: U64Array) -> Sequence[Hashable]:
-        """[n] boards that can be compared."""
-        return [row.tobytes() for row in boards_of(positions)]
 
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""

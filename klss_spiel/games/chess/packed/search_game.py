@@ -13,7 +13,6 @@ Information states are read by `packed.information_states`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Final
 
 import numpy as np
@@ -39,6 +38,7 @@ from klss_spiel.games.chess.packed.information_states import (
 )
 from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys, view_key
 from klss_spiel.games.chess.packed.position_sets import PositionSet
+from klss_spiel.games.chess.packed.told_game import ToldGame
 from klss_spiel.games.chess.packed.transition import Transition
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
@@ -50,7 +50,7 @@ _PLIES_TO_SEE: Final = 6
 _SAMPLE: Final = 1 << 18
 
 
-class DarkChess:
+class DarkChess(ToldGame):
     """Dark chess from one starting position, as a search sees it."""
 
     def __init__(
@@ -81,7 +81,7 @@ class DarkChess:
         self._evaluator = evaluator or default_evaluator(setup)
         words = packed.pack([setup.start])
         self._start = with_counts(words, 0, setup.start.halfmove_clock)
-        self.told = InformationStates(setup)
+        self.told: InformationStates = InformationStates(setup)
         self._start_keys = packed.observation_keys(self.board, words, setup.start.side)[0]
 
     def warm_up(self) -> None:
@@ -121,21 +121,6 @@ class DarkChess:
     def evaluate(self, positions: U64Array) -> npt.NDArray[np.float64]:
         """[n] White's expected utility."""
         return self._evaluator(positions)
-
-    def infosets(self, player: int, information_state: str) -> U64Array:
-        """[1] key of an information state."""
-        return np.array([self.told.read(player, information_state).key], dtype=np.uint64)
-
-    def informed(self, player: int, own: int, positions: U64Array) -> U64Array:
-        """[2, n] identifiers where `player` knows `own` and the opponent the position."""
-        infoset_ids = np.empty((2, len(positions)), dtype=np.uint64)
-        infoset_ids[player] = np.uint64(own)
-        infoset_ids[1 - player] = position_keys(positions)
-        return infoset_ids
-
-    def keys(self, positions: U64Array) -> Sequence[Hashable]:
-        """[n] boards that can be compared."""
-        return [row.tobytes() for row in boards_of(positions)]
 
     def position_keys(self, positions: U64Array) -> U64Array:
         """[n] equal where the board, the rights and the side to move are the same."""
