@@ -200,7 +200,7 @@ def test_the_map_and_the_reveals_of_an_analysis_count_by_weight(monkeypatch, mos
     rest = "3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 0 3"
     belief = _SampledBelief([f"rnbqkbnr/2pppppp/pp6/8/{rest}", f"rnbqkbnr/2pppppp/p7/1p6/{rest}"])
     searched = load_game("python_dark_chess").search_game()
-    found = analysis._chess_belief(searched, belief, 0)
+    found = analysis._chess_belief(searched, belief, 0, ())
     assert found.weighted and not found.complete and found.size == 2
     squares = {name: i for i, name in enumerate(f"{f}{r}" for r in range(1, 9) for f in "abcdefgh")}
     assert found.heat["P"][squares["b6"]] == 0.75
