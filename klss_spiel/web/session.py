@@ -19,9 +19,9 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.matches import records
-from klss_spiel.matches.players import Seat, make_player
+from klss_spiel.matches.players import sees_everything
 from klss_spiel.matches.records import GameRecord
-from klss_spiel.matches.referee import Player, TimeControl, close_player, forfeited
+from klss_spiel.matches.referee import TimeControl, forfeited
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.tree import CHANCE
 from klss_spiel.veiled_state import veil
@@ -30,8 +30,9 @@ from klss_spiel.web.catalogue import Choice, RefusedError
 from klss_spiel.web.clocks import GameClock
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
-from klss_spiel.web.thinking import is_failure, think
+from klss_spiel.web.thinking import Table, at_random, is_failure
 from klss_spiel.web.told import Told, start_of, told_to, view_of
+from klss_spiel.web.workers import Worker, WorkerError, Workers
 
 BY_RESIGNATION: Final = "resigned"
 BY_ABSENCE: Final = "abandoned"
@@ -67,7 +68,9 @@ class Listener:
 class Session:
     """A game that is played here. Mutable; lives in the event loop."""
 
-    def __init__(self, choice: Choice, searches: Searches, store: RecordStore) -> None:
+    def __init__(
+        self, choice: Choice, searches: Searches, store: RecordStore, workers: Workers
+    ) -> None:
         self.id = secrets.token_urlsafe(18)
         self.watch_id = secrets.token_urlsafe(18)
         self.choice = choice
@@ -77,13 +80,14 @@ class Session:
         self.record_id: str | None = None
         self._searches = searches
         self._store = store
+        self._workers = workers
         self._game = turn_based(load_game(choice.game))
         self._state = self._game.new_initial_state()
         self._start = start_of(self._game, choice.offer.family)
         self._clock = GameClock(None if choice.clock is None else TimeControl.parse(choice.clock))
         self._steps = [replay.first_step(self._state, choice.offer.family)]
         self._preparing = True
-        self._bots: dict[int, Player] = {}
+        self._table: Worker | None = None
         self._dismissed = False
         self._made = 0
         self._last_told: Told | None = None
@@ -219,7 +223,7 @@ class Session:
             ending = _Ending(records.BY_ERROR)
         finally:
             self._finish(ending)
-            # Beside the server's thread: a search ends its round first, a program may dawdle.
+            # Beside the server's thread: a process has to end, a program may dawdle.
             threading.Thread(target=self._dismiss_bots, name="closing", daemon=True).start()
 
     async def _play(self) -> _Ending | None:
@@ -236,11 +240,7 @@ class Session:
                 continue
             self._clock.begin_turn(mover)
             self._notify_of_turn(mover)
-            ask = (
-                self._ask_human()
-                if mover == self.human
-                else self._ask_bot(self._bots[mover], mover)
-            )
+            ask = self._ask_human() if mover == self.human else self._ask_bot(mover)
             answer = await self._until_ending(ask)
             if isinstance(answer, _Ending):
                 return answer
@@ -298,15 +298,17 @@ class Session:
             self._answer = None
         return action, time.monotonic() - start, None
 
-    async def _ask_bot(self, bot: Player, mover: int) -> Any:
+    async def _ask_bot(self, mover: int) -> Any:
         reading = self._clock.reading(mover, self.choice.strength.seconds)
         state = self._state
-        seeing = getattr(bot, "sees_everything", False)
+        bot = self.choice.seats[mover]
+        assert bot is not None
+        seeing = sees_everything(bot.specification(self.choice.strength))
         shown = state.clone() if seeing else veil(state, mover, reading)
         legal = state.legal_actions(mover)
         names = {action: state.action_to_string(mover, action) for action in legal}
-        spare = np.random.default_rng([self.choice.seed, mover, len(self._actions)])
-        work = self._searches.run(lambda: think(bot, shown, names, spare))
+        spare = (self.choice.seed, mover, len(self._actions))
+        work = self._searches.run(lambda: self._think(mover, shown, names, spare))
         if self._clock.control is None:
             return await work
         try:
@@ -314,25 +316,45 @@ class Session:
         except TimeoutError:
             return _Ending(records.BY_TIME, mover)
 
+    def _think(
+        self, mover: int, shown: Any, names: dict[int, str], spare: tuple[int, ...]
+    ) -> tuple[int, float, dict[str, Any]]:
+        """A bot's move; what the worker says, or any if it has died. Runs in a thread."""
+        assert self._table is not None
+        start = time.monotonic()
+        try:
+            found: tuple[int, float, dict[str, Any]]
+            found = self._table.call("think", mover, shown, names, spare)
+            return found
+        except WorkerError as error:
+            action, report = at_random(names, spare, str(error))
+            return action, time.monotonic() - start, report
+
     def _make_bots(self) -> None:
+        """Lets the bots sit down. Runs in a thread."""
         strength = self.choice.strength
-        for player, bot in enumerate(self.choice.seats):
-            if bot is None or self._dismissed:
-                continue
-            seat = Seat(self._game, player, _seed(self.choice.seed, player), strength.seconds)
-            self._bots[player] = make_player(bot.specification(strength), seat)
+        seats = {
+            player: (bot.specification(strength), _seed(self.choice.seed, player))
+            for player, bot in enumerate(self.choice.seats)
+            if bot is not None
+        }
         if self._dismissed:  # the game has ended before it began
+            return
+        self._table = self._workers.start(Table, self.choice.game, seats, strength.seconds)
+        if self._dismissed:
             self._dismiss_bots()
+        self._table.ready()
 
     def _dismiss_bots(self) -> None:
         """Ends what bots have started; also while one of them thinks."""
         self._dismissed = True
-        for player in list(self._bots):
-            try:
-                close_player(self._bots[player])
-            except Exception as error:
-                # The game is over and kept; the error's text may name what is hidden.
-                _log.error("a bot did not close: %s", type(error).__name__)
+        if self._table is None:
+            return
+        try:
+            self._table.close()
+        except Exception as error:
+            # The game is over and kept; the error's text may name what is hidden.
+            _log.error("a bot did not close: %s", type(error).__name__)
 
     def _apply(self, action: int, report: Any) -> None:
         self._actions.append(action)
