@@ -117,10 +117,10 @@ def _prepare(workers: Workers, specifications: Sequence[str], searches: int) -> 
 def _rehearse(workers: Workers) -> None:
     from klss_spiel.web.preparation import Rehearsal
 
-    worker = workers.start(Rehearsal)
-    with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
+    with contextlib.suppress(RuntimeError, OSError, EOFError):  # the server stops meanwhile
+        worker = workers.start(Rehearsal)
         worker.ready()
-    worker.close()
+        worker.close()
 
 
 @output.callable_with_flags(define_flags)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import hashlib
 import logging
 import secrets
 import threading
@@ -19,20 +18,19 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.matches import records
-from klss_spiel.matches.players import sees_everything
 from klss_spiel.matches.records import GameRecord
 from klss_spiel.matches.referee import TimeControl, forfeited
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.tree import CHANCE
-from klss_spiel.veiled_state import veil
 from klss_spiel.web import catalogue, replay
+from klss_spiel.web.bot_table import BotTable
 from klss_spiel.web.catalogue import Choice, RefusedError
 from klss_spiel.web.clocks import GameClock
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
-from klss_spiel.web.thinking import Table, at_random, is_failure
+from klss_spiel.web.thinking import is_failure
 from klss_spiel.web.told import Told, start_of, told_to, view_of
-from klss_spiel.web.workers import Worker, WorkerError, Workers
+from klss_spiel.web.workers import Workers
 
 BY_RESIGNATION: Final = "resigned"
 BY_ABSENCE: Final = "abandoned"
@@ -80,15 +78,13 @@ class Session:
         self.record_id: str | None = None
         self._searches = searches
         self._store = store
-        self._workers = workers
         self._game = turn_based(load_game(choice.game))
         self._state = self._game.new_initial_state()
         self._start = start_of(self._game, choice.offer.family)
         self._clock = GameClock(None if choice.clock is None else TimeControl.parse(choice.clock))
         self._steps = [replay.first_step(self._state, choice.offer.family)]
         self._preparing = True
-        self._table: Worker | None = None
-        self._dismissed = False
+        self._table = BotTable(choice, workers)
         self._made = 0
         self._last_told: Told | None = None
         self._answer: asyncio.Future[int] | None = None
@@ -224,10 +220,10 @@ class Session:
         finally:
             self._finish(ending)
             # Beside the server's thread: a process has to end, a program may dawdle.
-            threading.Thread(target=self._dismiss_bots, name="closing", daemon=True).start()
+            threading.Thread(target=self._table.dismiss, name="closing", daemon=True).start()
 
     async def _play(self) -> _Ending | None:
-        made = await self._until_ending(self._searches.run(self._make_bots))
+        made = await self._until_ending(self._searches.run(self._table.make))
         if isinstance(made, _Ending):
             return made
         self._preparing = False
@@ -300,61 +296,14 @@ class Session:
 
     async def _ask_bot(self, mover: int) -> Any:
         reading = self._clock.reading(mover, self.choice.strength.seconds)
-        state = self._state
-        bot = self.choice.seats[mover]
-        assert bot is not None
-        seeing = sees_everything(bot.specification(self.choice.strength))
-        shown = state.clone() if seeing else veil(state, mover, reading)
-        legal = state.legal_actions(mover)
-        names = {action: state.action_to_string(mover, action) for action in legal}
-        spare = (self.choice.seed, mover, len(self._actions))
-        work = self._searches.run(lambda: self._think(mover, shown, names, spare))
+        question = self._table.question(self._state, mover, len(self._actions), reading)
+        work = self._searches.run(lambda: self._table.think(*question))
         if self._clock.control is None:
             return await work
         try:
             return await asyncio.wait_for(work, self._clock.remaining[mover] + _SECONDS_OF_GRACE)
         except TimeoutError:
             return _Ending(records.BY_TIME, mover)
-
-    def _think(
-        self, mover: int, shown: Any, names: dict[int, str], spare: tuple[int, ...]
-    ) -> tuple[int, float, dict[str, Any]]:
-        """A bot's move; what the worker says, or any if it has died. Runs in a thread."""
-        assert self._table is not None
-        start = time.monotonic()
-        try:
-            found: tuple[int, float, dict[str, Any]]
-            found = self._table.call("think", mover, shown, names, spare)
-            return found
-        except WorkerError as error:
-            action, report = at_random(names, spare, str(error))
-            return action, time.monotonic() - start, report
-
-    def _make_bots(self) -> None:
-        """Lets the bots sit down. Runs in a thread."""
-        strength = self.choice.strength
-        seats = {
-            player: (bot.specification(strength), _seed(self.choice.seed, player))
-            for player, bot in enumerate(self.choice.seats)
-            if bot is not None
-        }
-        if self._dismissed:  # the game has ended before it began
-            return
-        self._table = self._workers.start(Table, self.choice.game, seats, strength.seconds)
-        if self._dismissed:
-            self._dismiss_bots()
-        self._table.ready()
-
-    def _dismiss_bots(self) -> None:
-        """Ends what bots have started; also while one of them thinks."""
-        self._dismissed = True
-        if self._table is None:
-            return
-        try:
-            self._table.close()
-        except Exception as error:
-            # The game is over and kept; the error's text may name what is hidden.
-            _log.error("a bot did not close: %s", type(error).__name__)
 
     def _apply(self, action: int, report: Any) -> None:
         self._actions.append(action)
@@ -403,11 +352,6 @@ class Session:
             "moves_at_random": list(self._at_random),
         }
         self._notify()
-
-
-def _seed(seed: int, player: int) -> int:
-    digest = hashlib.sha256(f"{seed}/{player}".encode()).digest()
-    return int.from_bytes(digest[:4], "little")
 
 
 def _outcome(state: Any, seed: list[int]) -> int:
