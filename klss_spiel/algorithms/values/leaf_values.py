@@ -30,8 +30,12 @@ from klss_spiel.algorithms.cfr_kernels import PlayerVectors
 from klss_spiel.algorithms.cfr_solution import Method
 from klss_spiel.algorithms.regret import RM_PLUS
 from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
+from klss_spiel.algorithms.search.policy import policy_of_search
+from klss_spiel.algorithms.search.search import Search
+from klss_spiel.algorithms.search.settings import Iterate
 from klss_spiel.algorithms.values.bottoms import opposing_roots, weighted_form
 from klss_spiel.algorithms.values.border import Border
+from klss_spiel.algorithms.values.completion import decided_exploitability
 from klss_spiel.algorithms.values.continuations import self_generated
 from klss_spiel.algorithms.values.leaf_games import (
     LeafGame,
@@ -46,7 +50,7 @@ from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.search_game import LeafEvaluator, Leaves, LeafValues, Positions
 from klss_spiel.sequence_form import make_sequence_form
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, ROOT, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, ROOT, GameTree
 
 # Larger games are refused: their forests would be built after every growth step.
 MAX_NODES = 300_000
@@ -303,3 +307,24 @@ def continuations_from(
             found.append(border.join(trunk, (below[0], below[1])).probabilities[p])
         strategies.append(tuple(found))
     return Continuations(blueprint, (strategies[0], strategies[1]))
+
+
+def search_exploitability(search: Search, tree: GameTree) -> float:
+    """What the average strategy of a search from the start has given away for good.
+
+    It counts at the infosets of the searching player that the search has come to; see
+    `completion.decided_exploitability`.
+
+    Args:
+      search: a search from the start of the game.
+      tree: the whole game.
+    """
+    player = search.tree.player
+    infosets = tree.infosets[player]
+    decided = np.zeros(infosets.num_sequences, dtype=np.bool_)
+    for label, infoset in infosets.index_of_label.items():
+        identifiers = search.game.infosets(player, label)
+        if any(search.tree.infoset_of(player, int(i)) != NO_INFOSET for i in identifiers):
+            decided[infosets.sequences(infoset)] = True
+    policy = policy_of_search(search, tree, Iterate.AVERAGE)
+    return decided_exploitability(policy, player, decided)
