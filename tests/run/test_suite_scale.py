@@ -20,11 +20,13 @@ def test_rows_say_how_much_faster_more_processes_are(monkeypatch):
     assert rows[0]["ratio"] == 1.0
     assert [row["ratio"] for row in rows] == [rows[0]["seconds"] / row["seconds"] for row in rows]
     assert [row["target"] for row in rows] == [None, suite.TARGET, None]
+    for row in rows:
+        assert 0.0 < row["processor_seconds"] == pytest.approx(row["cores"] * row["seconds"])
     assert all(row["same_rows"] and set(row) == set(suite.COLUMNS) for row in rows)
 
 
 def test_the_jobs_are_games_and_rows_of_a_table_with_results_beside_their_times():
-    assert len(suite._match(True)[1]) == 8 and len(suite._match(False)[1]) == 40
+    assert len(suite._match(True)[1]) == 8 and len(suite._match(False)[1]) == 80
     _, jobs = suite._table(True)
     assert len({job.group for job in jobs}) == 2  # one for each process
     assert suite._without_times({"seconds_0": 1, "longest_1": 2, "return_0": 3}) == {"return_0": 3}
