@@ -16,10 +16,11 @@ and the others' values for a player who may do something else there.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from klss_spiel.algorithms.search.tree import UNEXPANDED, SearchTree
 from klss_spiel.arrays import IntArray, connected_labels
-from klss_spiel.search_game import Leaves, LeafValues, RangeValuedGame, SearchGame
+from klss_spiel.search_game import LeafValues, Leaves, RangeValuedGame, SearchGame
 from klss_spiel.tree import PLAYERS, TERMINAL
 
 
@@ -37,10 +38,8 @@ class Revaluation:
         return cls(game.leaf_values(player)) if isinstance(game, RangeValuedGame) else None
 
     @staticmethod
-    def whole_public_states(tree: SearchTree, chosen: IntArray) -> IntArray:
+    def whole_public_states(tree: SearchTree, chosen: IntArray) -> npt.NDArray[np.int32]:
         """The chosen leaves and all others of their public states."""
-        if not len(chosen):
-            return chosen
         nodes, count = tree.nodes, tree.num_nodes
         open_leaf = nodes.first_child[:count] == UNEXPANDED
         open_leaf &= nodes.player[:count] != TERMINAL
@@ -72,16 +71,12 @@ class Revaluation:
                 )
         if not len(self._leaves):
             return
-        reach = np.stack(
-            [tree.sequences[p].plan[nodes.sequence[self._leaves, p]] for p in PLAYERS]
-        )
+        reach = np.stack([tree.sequences[p].plan[nodes.sequence[self._leaves, p]] for p in PLAYERS])
         values = np.asarray(self._values.values(reach), dtype=np.float64)
         if values.shape != (len(self._leaves),):
             raise ValueError(
                 f"expected values of {len(self._leaves)} leaves, got shape {values.shape}"
             )
         if not np.all(np.isfinite(values)):
-            raise ValueError(
-                f"expected numbers as leaf values, got {values[~np.isfinite(values)]}"
-            )
+            raise ValueError(f"expected numbers as leaf values, got {values[~np.isfinite(values)]}")
         nodes.value[self._leaves] = values

@@ -158,15 +158,19 @@ class Bottoms:
         )
         answers = []
         for lane, ranges in enumerate(questions):
-            state = tuple(
+            first, second = (
                 PlayerVectors(
-                    *(np.ascontiguousarray(vector[:, lane]) for vector in of_player),
-                    bonus=np.zeros(len(of_player.plan)),
+                    regret=v.regret[:, lane],
+                    strategy=v.strategy[:, lane],
+                    plan=v.plan[:, lane],
+                    average=v.average[:, lane],
+                    values=v.values[:, lane],
+                    bonus=np.zeros(len(v.plan)),
                 )
-                for of_player in vectors
+                for v in vectors
             )
             of_ranges = Ranges.of(self.border, ranges)
-            behaviors = self._averages(form, state)
+            behaviors = self._averages(form, (first, second))
             answers.append(values_against(self.border, of_ranges, behaviors).counterfactual)
         return answers
 

@@ -113,7 +113,8 @@ def _update(
             for lane in range(LANES):
                 whole = total[lane]
                 strategy[s, lane] = strategy[s, lane] / whole if whole > 0.0 else uniform
-    for i in range(count):
+    for number in range(count):
+        i = np.uint64(number)
         begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
         above = np.uint64(parent[i])
         for s in range(begin, end):

@@ -19,7 +19,6 @@ from the enumerated game, and what is solved at the leaves is as small as their 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,8 +32,8 @@ from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
 from klss_spiel.algorithms.search.policy import policy_of_search
 from klss_spiel.algorithms.search.search import Search
 from klss_spiel.algorithms.search.settings import Iterate
-from klss_spiel.algorithms.values.bottoms import opposing_roots, weighted_form
 from klss_spiel.algorithms.values.border import Border
+from klss_spiel.algorithms.values.bottoms import opposing_roots, weighted_form
 from klss_spiel.algorithms.values.completion import decided_exploitability
 from klss_spiel.algorithms.values.continuations import self_generated
 from klss_spiel.algorithms.values.leaf_games import (
@@ -44,11 +43,11 @@ from klss_spiel.algorithms.values.leaf_games import (
     rest_of_game,
 )
 from klss_spiel.algorithms.values.policy_values import PolicyValues
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray, IntArray, sum_at
 from klss_spiel.evaluators import zero_evaluator
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.search_game import LeafEvaluator, Leaves, LeafValues, Positions
+from klss_spiel.search_game import LeafEvaluator, LeafValues, Leaves, Positions
 from klss_spiel.sequence_form import make_sequence_form
 from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, ROOT, GameTree
 
@@ -165,7 +164,7 @@ class ForestValues:
         for p in PLAYERS:
             plan = below.state[p].plan[below.compiled.choices[p].number]
             pays = pays * plan[below.game.sequence[p]]
-        return np.bincount(below.game.leaf, weights=pays, minlength=reach.shape[1])
+        return sum_at(below.game.leaf, pays, reach.shape[1])
 
     def _remember(self, below: _Solving) -> None:
         for p in PLAYERS:
@@ -285,9 +284,7 @@ class LeafValuedGame(OpenSpielSearchGame):
         return found
 
 
-def continuations_from(
-    border: Border, blueprint: BehaviorPolicy, count: int
-) -> Continuations:
+def continuations_from(border: Border, blueprint: BehaviorPolicy, count: int) -> Continuations:
     """Self-generated continuations of both players at a border, for any leaves above it.
 
     Above the border they play as the blueprint does.
