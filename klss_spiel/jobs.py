@@ -18,7 +18,7 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from absl import logging
@@ -26,7 +26,7 @@ from absl import logging
 from klss_spiel.executors import IN_PROCESS, Executor, Outcome, Setup, parse_executor
 from klss_spiel.executors import Job as Job
 from klss_spiel.progress import Progress
-from klss_spiel.row_files import ERROR, KEY, PART, RowFile, latest_by_key
+from klss_spiel.row_files import ERROR, KEY, PART, RowFile, latest_by_key, read_rows
 from klss_spiel.row_formats import Row, flat, plain
 from klss_spiel.versions import versions
 
@@ -168,13 +168,9 @@ def finish_jobs(
         if output is not None and jobs:
             columns = list(flat(jobs[0].columns))
             file = stack.enter_context(RowFile(output, columns, fields, stamp, resume))
-        present = latest_by_key(file.rows) if file else {}
-        remaining = []
-        for key, job in by_key.items():
-            if key in present and present[key][0].get(ERROR) is None:
-                yield FinishedJob(job, _without_bookkeeping(present[key], stamp), was_there=True)
-            else:
-                remaining.append(job)
+        present = _present(by_key, file.rows if file else (), stamp)
+        yield from present.values()
+        remaining = [job for key, job in by_key.items() if key not in present]
         if len(remaining) < len(by_key):
             found = len(by_key) - len(remaining)
             logging.info("%s: %d of %d are in the file", output, found, len(by_key))
@@ -192,6 +188,21 @@ def finish_jobs(
             if reporter is not None:
                 reporter.update(number)
             yield done
+
+
+def read_finished(jobs: Sequence[Job], output: str | os.PathLike[str]) -> list[FinishedJob]:
+    """The jobs that a file has results of, in their order; nothing is computed or written."""
+    return list(_present(_by_key(jobs), read_rows(output), versions()).values())
+
+
+def _present(by_key: Mapping[str, Job], rows: Iterable[Row], stamp: Row) -> dict[str, FinishedJob]:
+    """The jobs that rows of a file are results of, by key."""
+    found = latest_by_key(rows)
+    return {
+        key: FinishedJob(job, _without_bookkeeping(found[key], stamp), was_there=True)
+        for key, job in by_key.items()
+        if key in found and found[key][0].get(ERROR) is None
+    }
 
 
 def _by_key(jobs: Sequence[Job]) -> dict[str, Job]:

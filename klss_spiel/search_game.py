@@ -186,6 +186,45 @@ class RetryingGame(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Leaves:
+    """The unexpanded nodes of a search's tree, as long as it does not grow.
+
+    Attributes:
+      position: [n] the game's positions.
+      infoset_ids: [2, n] what each player knows there.
+      weight: [n] probability of chance, and of whatever else neither player chooses any
+        more: the own past, and the positions of a root infoset.
+    """
+
+    position: Positions
+    infoset_ids: InfosetIds
+    weight: FloatArray
+
+
+class LeafValues(Protocol):
+    """What the leaves of one search are worth, given how both players come there."""
+
+    def start(self, leaves: Leaves) -> None:
+        """The tree has grown: these are its leaves from now on."""
+
+    def values(self, reach: FloatArray) -> FloatArray:
+        """[n] player 0's payoff at the leaves, between -1 and 1.
+
+        Args:
+          reach: [2, n] the probability with which each player's own actions lead to each
+            leaf; the same at all leaves of an infoset.
+        """
+
+
+@runtime_checkable
+class RangeValuedGame(Protocol):
+    """What a `SearchGame` offers whose leaves are worth what the ranges there make of them."""
+
+    def leaf_values(self, player: int) -> LeafValues:
+        """Values for a new search of a player, in place of `evaluate`."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class InfosetBatch:
     """Decision infosets, as the game and a blueprint for it encode them.
 

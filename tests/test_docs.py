@@ -34,6 +34,12 @@ def test_pages_name_modules_files_and_pages_that_exist(page):
         assert (page.parent / path).exists(), path
 
 
+def test_tables_say_what_the_files_of_results_say():
+    command = [sys.executable, str(_DOCS / "tables.py"), "--check"]
+    behind = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    assert (behind.returncode, behind.stdout) == (0, ""), behind.stderr
+
+
 @functools.cache
 def _names_in(path):
     """Names that a module defines: functions, classes, constants."""

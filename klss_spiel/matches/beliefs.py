@@ -1,11 +1,10 @@
 """What a player could know in a finished chess game: where the enemy's pieces may stand.
 
-The belief is the set of all positions that fit the player's own moves and observations,
-each counted once. It is exact up to a limit: past it dark chess goes on with a weighted
-sample, and Kriegspiel, whose sets are followed one position at a time, with the belief
-that a search has of the game if it keeps one of packed positions
-(`klss_spiel.search_game.Belief`), from one own turn to the next; else it gives up. All say
-so.
+The belief is the one that a search of the game keeps (`klss_spiel.search_game.Belief`): the
+set of all positions that fit the player's own moves and observations, each counted once,
+up to a limit, and a weighted sample past it. That of Kriegspiel is followed one position at
+a time while it is small, tries of both players included, and then as a search does, from
+one own turn to the next, if a search keeps packed positions; else it gives up. All say so.
 """
 
 from __future__ import annotations
@@ -130,38 +129,33 @@ def _reveal(
 
 
 def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Iterator[BeliefAt]:
-    from klss_spiel.games.chess.packed.information_states import InformationStates
+    """Beliefs as a search of the game keeps them, after every ply."""
+    from klss_spiel.games.chess.packed.counted_positions import boards_of
     from klss_spiel.games.chess.packed.position_sets import PositionSet
-    from klss_spiel.games.chess.packed.transition import Transition
 
-    setup = game.setup
-    if not setup.variant.observe_every_ply:
+    searched = game.search_game(belief_limit=DARK_CHESS_LIMIT)
+    if searched is None:
         raise ValueError("expected rules by which players look at the board after every ply")
-    reader = InformationStates(setup)
-    transition = Transition.of(setup)
-    held = PositionSet.of(setup.start, player, transition)
+    belief: Belief = searched.belief(player)
     state = game.new_initial_state()
-
-    def belief(step: int) -> BeliefAt:
-        mine = not state.is_terminal() and state.current_player() == player
-        return dark_chess_belief(held, step, with_reveals=mine)
-
-    yield belief(0)
-    for step, action in enumerate(actions, start=1):
-        state.apply_action(action)
+    for step in range(len(actions) + 1):
+        if step:
+            state.apply_action(actions[step - 1])
         if state.is_terminal():
             # The end is told to both: nothing is left to be believed.
             yield BeliefAt(step, None)
             return
-        for ply in reader.read(player, state.information_state_string(player)).since(step - 1):
-            if ply.move is None:
-                held = held.after_opponent_move(ply.observation, DARK_CHESS_LIMIT)
-            else:
-                held = held.after_own_move(ply.move, ply.observation)
-        if not len(held):  # a sample that has died out
+        # The own action is in the information state.
+        belief.advance(None, state.information_state_string(player))
+        if not len(belief.positions):  # a sample that has died out
             yield BeliefAt(step, None, False)
             return
-        yield belief(step)
+        mover = state.current_player()
+        words = boards_of(belief.positions)
+        held = PositionSet(
+            searched.transition, player, mover, words, belief.complete, weights=belief.weights
+        )
+        yield dark_chess_belief(held, step, with_reveals=mover == player)
 
 
 def dark_chess_belief(held: PositionSet, step: int, with_reveals: bool) -> BeliefAt:

@@ -36,6 +36,9 @@ def define_flags(timed: bool = False) -> None:
         "are not computed again: a run that was stopped goes on where it stood.",
     )
     flags.DEFINE_bool("resume", True, "--noresume empties the --output file first.")
+    flags.DEFINE_bool(
+        "report", False, "Only show what the --output file has, also while another run adds to it."
+    )
     flags.DEFINE_string(
         "executor",
         IN_PROCESS,
@@ -81,6 +84,9 @@ def computed_rows(
         index, count = parse_shard(values.shard)
         stamp = job_module.shard_stamp(index, count, len(jobs))
         jobs = job_module.shard(jobs, index, count)
+    if values.report:
+        yield reported_rows(jobs, values.output)
+        return
     finished: dict[str, FinishedJob] = {}
     interrupted = False
     try:
@@ -114,6 +120,16 @@ def computed_rows(
         raise ValueError(
             f"{len(failures)} of {len(jobs)} jobs failed, first {first.job.key}: {first.error}"
         )
+
+
+def reported_rows(jobs: Sequence[Job], path: str | None) -> list[dict[str, Any]]:
+    """Rows of the jobs that a file has results of; see `--report`."""
+    if path is None or not pathlib.Path(path).exists():
+        raise ValueError(f"expected --report with an --output file that exists, got {path}")
+    done = job_module.read_finished(jobs, path)
+    if len(done) < len(jobs):
+        logging.warning("%s has %d of %d jobs", path, len(done), len(jobs))
+    return [dict(row) for job in done for row in job.rows]
 
 
 def parse_shard(text: str) -> tuple[int, int]:

@@ -26,7 +26,7 @@ import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel import plot as figures
 from klss_spiel.executors import IN_PROCESS
 from klss_spiel.matches import ratings
-from klss_spiel.matches.match import Match, Results, play_match, sprt_row
+from klss_spiel.matches.match import Match, Results, jobs_of, play_match, sprt_row
 from klss_spiel.matches.players import player_names, sees_everything
 from klss_spiel.run import job_flags, output
 
@@ -71,6 +71,14 @@ def run(config: Config, watch: Any = None) -> Results:
         shard=config.shard,
         progress="games",
     )
+
+
+def reported(config: Config) -> Results:
+    """The games that the file has; nothing is played."""
+    results = Results(config.match)
+    for row in job_flags.reported_rows(jobs_of(config.match), config.output):
+        results.add(row)
+    return results
 
 
 def _label(player: str) -> str:
@@ -210,7 +218,7 @@ def main() -> None:
 
         check_is_chess(config.match.game)
         job_flags.check_writable(values.pgn)
-    results = run(config, ProgressLine())
+    results = reported(config) if values.report else run(config, ProgressLine())
     if values.pgn is not None:
         from klss_spiel.matches.pgn import pgn_of
 

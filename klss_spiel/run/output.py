@@ -82,10 +82,17 @@ def run_binary(
             print("interrupted; rows in an --output file are kept", file=sys.stderr)
             sys.exit(_EXIT_INTERRUPTED)
         except BrokenPipeError:
-            # The reader (`| head`) has seen enough; Python must not flush again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _ignore_output()
 
-    app.run(guarded_main)
+    try:
+        app.run(guarded_main)
+    except BrokenPipeError:  # of `--help | head`, which absl prints before it calls the binary
+        _ignore_output()
+
+
+def _ignore_output() -> None:
+    """For a reader (`| head`) who has seen enough: Python must not flush again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def callable_with_flags(

@@ -11,14 +11,13 @@ machine can reach the page unless --host says otherwise.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import pathlib
 import socket
 import sys
 import threading
 import webbrowser
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from absl import flags
 
@@ -27,7 +26,10 @@ from klss_spiel.run import output
 from klss_spiel.web.security import LOOPBACK, is_loopback
 
 if TYPE_CHECKING:
-    from klss_spiel.web.catalogue import BotOffer
+    from klss_spiel.web.workers import Workers
+
+_PROCESSES: Final = "processes"
+_THREADS: Final = "threads"
 
 
 def define_flags() -> None:
@@ -45,30 +47,38 @@ def define_flags() -> None:
     flags.DEFINE_multi_string("game", [], "String of a further two-player game.")
     flags.DEFINE_string("records", "results/web_games.jsonl", "File that gets finished games.")
     flags.DEFINE_integer("searches", 2, "Bots that think at the same time.", lower_bound=1)
+    flags.DEFINE_enum(
+        "workers",
+        _PROCESSES,
+        [_PROCESSES, _THREADS],
+        "Where bots think: in a process for each game, or in threads of this one, where a "
+        "notebook's own bots can be reached but the page may falter.",
+    )
     flags.DEFINE_bool("open", False, "Open the page in a browser.")
 
 
-def make_server() -> tuple[Any, socket.socket]:
-    """The uvicorn server that the flags ask for, and the socket it is to listen on."""
+def make_server() -> tuple[Any, socket.socket, Workers]:
+    """The uvicorn server that the flags ask for, the socket for it, and where bots think."""
     try:
         import uvicorn
 
         from klss_spiel.web.catalogue import DEFAULT_BOTS, Catalogue, bot_from_flag
+        from klss_spiel.web.preparation import set_up_worker
         from klss_spiel.web.record_store import RecordStore
         from klss_spiel.web.server import make_app
         from klss_spiel.web.sessions import Limits
+        from klss_spiel.web.workers import Workers
     except ImportError as error:
         raise ValueError(f"{error}; the page needs `pip install klss_spiel[web]`") from error
     values = flags.FLAGS
     bots = tuple(bot_from_flag(text) for text in values.bot) or DEFAULT_BOTS
-    _import_all(bots)
     catalogue = Catalogue(bots, tuple(values.game))
     store = RecordStore(pathlib.Path(values.records))
     everywhere = not is_loopback(values.host)
     limits = Limits(searches=values.searches)
-    app = make_app(
-        catalogue, store, limits, (*LOOPBACK, values.host, socket.gethostname()), everywhere
-    )
+    workers = Workers(values.workers == _PROCESSES, set_up_worker)
+    hosts = (*LOOPBACK, values.host, socket.gethostname())
+    app = make_app(catalogue, store, limits, hosts, everywhere, workers)
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -85,52 +95,39 @@ def make_server() -> tuple[Any, socket.socket]:
         listening.bind((values.host, values.port))
         listening.listen()  # who comes before the server has started waits
     except OSError as error:
-        raise ValueError(f"cannot listen on {values.host}:{values.port}: {error}") from error
-    return uvicorn.Server(config), listening
+        raise ValueError(
+            f"cannot listen on {values.host}:{values.port}: {error}; --port=0 takes a free one"
+        ) from error
+    specifications = [text for bot in bots for text in bot.specifications]
+    _prepare(workers, specifications, limits.searches)
+    return uvicorn.Server(config), listening, workers
 
 
-def _import_all(bots: Sequence[BotOffer]) -> None:
-    """Imports what games and searches import when they begin, while there is one thread.
+def _prepare(workers: Workers, specifications: Sequence[str], searches: int) -> None:
+    """Imports and compiles what requests would wait for."""
+    from klss_spiel.web.preparation import FORKABLE_MODULES, import_all, play_first_moves
 
-    Of two threads that import modules of one package one may meet a module half done.
-
-    Args:
-      bots: who is offered; what only others need is not loaded.
-    """
-    names = [
-        "klss_spiel.games.chess.packed.kriegspiel_moments",
-        "klss_spiel.games.chess.packed.kriegspiel_search_game",
-        "klss_spiel.games.chess.packed.recorded_moment",
-        "klss_spiel.games.chess.packed.search_game",
-        "klss_spiel.matches.chess_engines",
-        "klss_spiel.matches.beliefs",
-    ]
-    if any("mahjong" in text for bot in bots for text in bot.specifications):
-        names.append("klss_spiel.matches.mahjong_players")
-    for name in names:
-        importlib.import_module(name)
+    if workers.apart:
+        workers.prepare(FORKABLE_MODULES, searches)
+    else:
+        import_all(specifications)
+    play_first_moves()
 
 
-def _warm_up() -> None:
-    """Loads what the first move of a game would otherwise wait for."""
-    from klss_spiel.matches.beliefs import beliefs_of
-    from klss_spiel.matches.players import Seat, make_player
-    from klss_spiel.openspiel import load_game
-    from klss_spiel.veiled_state import veil
+def _rehearse(workers: Workers) -> None:
+    from klss_spiel.web.preparation import Rehearsal
 
-    game = load_game("python_dark_chess(board=microchess)")
-    for specification in ("search(iterations=2)", "pimc(worlds=2,depth=2)"):
-        bot = make_player(specification, Seat(game, 0))
-        action = bot.step(veil(game.new_initial_state(), 0))
-    for _ in beliefs_of({"game": str(game), "actions": [action]}, 1):
-        pass
+    with contextlib.suppress(RuntimeError, OSError, EOFError):  # the server stops meanwhile
+        worker = workers.start(Rehearsal)
+        worker.ready()
+        worker.close()
 
 
 @output.callable_with_flags(define_flags)
 def main() -> None:
     """Reads the flags and serves until it is stopped."""
     output.use_double_precision()
-    server, listening = make_server()
+    server, listening, workers = make_server()
     values = flags.FLAGS
     port = listening.getsockname()[1]
     shown = f"[{values.host}]" if ":" in values.host else values.host
@@ -142,7 +139,7 @@ def main() -> None:
             file=sys.stderr,
         )
     print(f"Play at {address} (Ctrl-C stops)", flush=True)
-    threading.Thread(target=_warm_up, daemon=True).start()
+    threading.Thread(target=_rehearse, args=[workers], daemon=True).start()
     if values.open:
         threading.Timer(0.5, webbrowser.open, [address]).start()
     with contextlib.suppress(KeyboardInterrupt):

@@ -1,7 +1,7 @@
 """Work that takes long, in threads beside the server's: a limited number at a time.
 
-The threads end with the process: a search that nobody waits for any more must not keep
-a server from stopping.
+Most threads wait for a process (`klss_spiel.web.workers`). They end with the server: a
+search that nobody waits for any more must not keep it from stopping.
 """
 
 from __future__ import annotations

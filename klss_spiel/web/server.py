@@ -37,6 +37,7 @@ from klss_spiel.web.searches import Searches
 from klss_spiel.web.security import LOOPBACK, HostGuard
 from klss_spiel.web.session import Listener, Session
 from klss_spiel.web.sessions import Limits, Sessions
+from klss_spiel.web.workers import Workers
 
 _TYPES: Final = {
     ".html": "text/html; charset=utf-8",
@@ -53,13 +54,15 @@ _TOO_LARGE: Final = 1009
 class Server:
     """Everything behind the page."""
 
-    def __init__(self, catalogue: Catalogue, store: RecordStore, limits: Limits) -> None:
+    def __init__(
+        self, catalogue: Catalogue, store: RecordStore, limits: Limits, workers: Workers
+    ) -> None:
         self.catalogue = catalogue
         self.store = store
         self.limits = limits
         self.searches = Searches(limits.searches)
-        self.sessions = Sessions(limits, self.searches, store)
-        self.explorer = BeliefExplorer(store, self.searches)
+        self.sessions = Sessions(limits, self.searches, store, workers)
+        self.explorer = BeliefExplorer(store, self.searches, workers)
         self._files = _static_files()
 
     def routes(self) -> list[Any]:
@@ -215,6 +218,7 @@ def make_app(
     limits: Limits | None = None,
     hosts: tuple[str, ...] = LOOPBACK,
     any_address: bool = False,
+    workers: Workers | None = None,
 ) -> Any:
     """The ASGI application.
 
@@ -224,12 +228,13 @@ def make_app(
       limits: what the server bears.
       hosts: names under which it may be called.
       any_address: whether it may be called by any numeric address, too.
+      workers: where bots think; each game's in a process of its own by default.
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         # Made here, since queues and locks belong to the running loop.
-        server = Server(catalogue, store, limits or Limits())
+        server = Server(catalogue, store, limits or Limits(), workers or Workers())
         app.router.routes.extend(server.routes())
         app.state.server = server
         sweeper = asyncio.ensure_future(server.sweep())
@@ -237,6 +242,7 @@ def make_app(
             yield
         finally:
             sweeper.cancel()
+            await server.explorer.close()
             await server.sessions.close()
 
     app = Starlette(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import hashlib
 import logging
 import secrets
 import threading
@@ -19,19 +18,19 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.matches import records
-from klss_spiel.matches.players import Seat, make_player
 from klss_spiel.matches.records import GameRecord
-from klss_spiel.matches.referee import Player, TimeControl, close_player, forfeited
+from klss_spiel.matches.referee import TimeControl, forfeited
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.tree import CHANCE
-from klss_spiel.veiled_state import veil
 from klss_spiel.web import catalogue, replay
+from klss_spiel.web.bot_table import BotTable
 from klss_spiel.web.catalogue import Choice, RefusedError
 from klss_spiel.web.clocks import GameClock
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
-from klss_spiel.web.thinking import is_failure, think
+from klss_spiel.web.thinking import is_failure
 from klss_spiel.web.told import Told, start_of, told_to, view_of
+from klss_spiel.web.workers import Workers
 
 BY_RESIGNATION: Final = "resigned"
 BY_ABSENCE: Final = "abandoned"
@@ -67,7 +66,9 @@ class Listener:
 class Session:
     """A game that is played here. Mutable; lives in the event loop."""
 
-    def __init__(self, choice: Choice, searches: Searches, store: RecordStore) -> None:
+    def __init__(
+        self, choice: Choice, searches: Searches, store: RecordStore, workers: Workers
+    ) -> None:
         self.id = secrets.token_urlsafe(18)
         self.watch_id = secrets.token_urlsafe(18)
         self.choice = choice
@@ -83,8 +84,7 @@ class Session:
         self._clock = GameClock(None if choice.clock is None else TimeControl.parse(choice.clock))
         self._steps = [replay.first_step(self._state, choice.offer.family)]
         self._preparing = True
-        self._bots: dict[int, Player] = {}
-        self._dismissed = False
+        self._table = BotTable(choice, workers)
         self._made = 0
         self._last_told: Told | None = None
         self._answer: asyncio.Future[int] | None = None
@@ -219,11 +219,11 @@ class Session:
             ending = _Ending(records.BY_ERROR)
         finally:
             self._finish(ending)
-            # Beside the server's thread: a search ends its round first, a program may dawdle.
-            threading.Thread(target=self._dismiss_bots, name="closing", daemon=True).start()
+            # Beside the server's thread: a process has to end, a program may dawdle.
+            threading.Thread(target=self._table.dismiss, name="closing", daemon=True).start()
 
     async def _play(self) -> _Ending | None:
-        made = await self._until_ending(self._searches.run(self._make_bots))
+        made = await self._until_ending(self._searches.run(self._table.make))
         if isinstance(made, _Ending):
             return made
         self._preparing = False
@@ -236,11 +236,7 @@ class Session:
                 continue
             self._clock.begin_turn(mover)
             self._notify_of_turn(mover)
-            ask = (
-                self._ask_human()
-                if mover == self.human
-                else self._ask_bot(self._bots[mover], mover)
-            )
+            ask = self._ask_human() if mover == self.human else self._ask_bot(mover)
             answer = await self._until_ending(ask)
             if isinstance(answer, _Ending):
                 return answer
@@ -298,41 +294,16 @@ class Session:
             self._answer = None
         return action, time.monotonic() - start, None
 
-    async def _ask_bot(self, bot: Player, mover: int) -> Any:
+    async def _ask_bot(self, mover: int) -> Any:
         reading = self._clock.reading(mover, self.choice.strength.seconds)
-        state = self._state
-        seeing = getattr(bot, "sees_everything", False)
-        shown = state.clone() if seeing else veil(state, mover, reading)
-        legal = state.legal_actions(mover)
-        names = {action: state.action_to_string(mover, action) for action in legal}
-        spare = np.random.default_rng([self.choice.seed, mover, len(self._actions)])
-        work = self._searches.run(lambda: think(bot, shown, names, spare))
+        question = self._table.question(self._state, mover, len(self._actions), reading)
+        work = self._searches.run(lambda: self._table.think(*question))
         if self._clock.control is None:
             return await work
         try:
             return await asyncio.wait_for(work, self._clock.remaining[mover] + _SECONDS_OF_GRACE)
         except TimeoutError:
             return _Ending(records.BY_TIME, mover)
-
-    def _make_bots(self) -> None:
-        strength = self.choice.strength
-        for player, bot in enumerate(self.choice.seats):
-            if bot is None or self._dismissed:
-                continue
-            seat = Seat(self._game, player, _seed(self.choice.seed, player), strength.seconds)
-            self._bots[player] = make_player(bot.specification(strength), seat)
-        if self._dismissed:  # the game has ended before it began
-            self._dismiss_bots()
-
-    def _dismiss_bots(self) -> None:
-        """Ends what bots have started; also while one of them thinks."""
-        self._dismissed = True
-        for player in list(self._bots):
-            try:
-                close_player(self._bots[player])
-            except Exception as error:
-                # The game is over and kept; the error's text may name what is hidden.
-                _log.error("a bot did not close: %s", type(error).__name__)
 
     def _apply(self, action: int, report: Any) -> None:
         self._actions.append(action)
@@ -381,11 +352,6 @@ class Session:
             "moves_at_random": list(self._at_random),
         }
         self._notify()
-
-
-def _seed(seed: int, player: int) -> int:
-    digest = hashlib.sha256(f"{seed}/{player}".encode()).digest()
-    return int.from_bytes(digest[:4], "little")
 
 
 def _outcome(state: Any, seed: list[int]) -> int:

@@ -10,6 +10,7 @@ from klss_spiel.web.catalogue import Choice, RefusedError
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
 from klss_spiel.web.session import Listener, Session
+from klss_spiel.web.workers import Workers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +39,13 @@ class Limits:
 class Sessions:
     """Games that are played, and those that have just ended. Mutable."""
 
-    def __init__(self, limits: Limits, searches: Searches, store: RecordStore) -> None:
+    def __init__(
+        self, limits: Limits, searches: Searches, store: RecordStore, workers: Workers
+    ) -> None:
         self.limits = limits
         self._searches = searches
         self._store = store
+        self._workers = workers
         self._sessions: dict[str, Session] = {}
         self._watched: dict[str, Session] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -60,7 +64,7 @@ class Sessions:
         """
         if self.running >= self.limits.games:
             raise RefusedError("too_many_games", "the server plays as many games as it can")
-        session = Session(choice, self._searches, self._store)
+        session = Session(choice, self._searches, self._store, self._workers)
         self._sessions[session.id] = session
         self._watched[session.watch_id] = session
         self._unattended_since[session.id] = time.monotonic()

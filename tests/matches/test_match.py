@@ -312,6 +312,17 @@ def test_games_do_not_depend_on_the_executor():
     assert in_process.failed == processes.failed == []
 
 
+def test_a_report_counts_the_games_of_a_file_and_plays_none(tmp_path, capsys):
+    path = tmp_path / "kuhn.jsonl"
+    arguments = ["--game=kuhn_poker", "--player=random", "--player=cfr(10)", f"--output={path}"]
+    run_match.main([*arguments, "--games=4", "--json"])
+    (played,) = json.loads(capsys.readouterr().out)
+    run_match.main([*arguments, "--games=8", "--report", "--json"])
+    (reported,) = json.loads(capsys.readouterr().out)
+    assert reported == played
+    assert reported["games"] == 4
+
+
 def test_a_sequential_test_ends_a_match_early():
     match = Match("kuhn_poker", ("cfr(100)", "test_first"), games=2000, seed=2)
     sprt = ratings.Sprt(0.0, 100.0)

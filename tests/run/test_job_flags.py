@@ -83,6 +83,18 @@ def test_executors_and_files_give_the_same_table(run, tmp_path):
     assert len(read_rows(path)) == 3
 
 
+def test_a_report_shows_what_a_file_has_and_computes_nothing(run, tmp_path):
+    path = tmp_path / "rows.csv"
+    run("--k=2", "--k=13", f"--output={path}")
+    before = path.read_bytes()
+    report = run("--json", "--report", "--k=2", "--k=13", "--k=99", f"--output={path}")
+    assert [row["square"] for row in json.loads(report.stdout)] == [4]
+    assert "has 1 of 3 jobs" in report.stderr
+    assert path.read_bytes() == before
+    missing = run("--report", f"--output={tmp_path / 'none.csv'}")
+    assert "expected --report with an --output file that exists" in missing.stderr
+
+
 def test_failed_rows_are_left_out_of_the_table_and_reported(run, tmp_path):
     path = tmp_path / "rows.csv"
     failed = run("--json", "--k=13", "--k=2", f"--output={path}")

@@ -17,9 +17,12 @@ pytest.importorskip("websockets", reason="needs the extra web")
 from websockets.sync.client import connect  # noqa: E402
 
 from klss_spiel.web.catalogue import DEFAULT_BOTS, Catalogue  # noqa: E402
+from klss_spiel.web.preparation import FORKABLE_MODULES  # noqa: E402
 from klss_spiel.web.record_store import RecordStore  # noqa: E402
 from klss_spiel.web.server import make_app  # noqa: E402
 from klss_spiel.web.sessions import Limits  # noqa: E402
+from klss_spiel.web.workers import Workers  # noqa: E402
+from tests.web import gated_players  # noqa: E402
 
 # Long: the first search of a machine compiles.
 _SECONDS = 240.0
@@ -30,7 +33,10 @@ class LiveServer:
 
     def __init__(self, bots=DEFAULT_BOTS, limits=None, records: pathlib.Path | None = None):
         self.store = RecordStore(records)
-        app = make_app(Catalogue(bots), self.store, limits or Limits(messages_per_second=1e6))
+        workers = Workers(setup=gated_players.set_up)
+        workers.prepare(FORKABLE_MODULES, 1)
+        limits = limits or Limits(messages_per_second=1e6)
+        app = make_app(Catalogue(bots), self.store, limits, workers=workers)
         config = uvicorn.Config(
             app, log_level="error", ws="websockets-sansio", timeout_graceful_shutdown=1
         )
@@ -82,7 +88,13 @@ class LiveServer:
         return answer["session"]
 
     def socket(self, session, **more):
-        return connect(f"ws://127.0.0.1:{self.port}/api/games/{session}", **more)
+        return open_socket(self.address, session, **more)
+
+
+def open_socket(address, session, **more):
+    """A socket of a game; patient, since ten seconds may be few on a busy machine."""
+    url = f"{address.replace('http', 'ws', 1).rstrip('/')}/api/games/{session}"
+    return connect(url, open_timeout=_SECONDS, close_timeout=_SECONDS, **more)
 
 
 def hear(socket):
@@ -105,3 +117,14 @@ def play_to_end(socket, choose, heard=None):
             return message
         if message["view"]["your_turn"]:
             say(socket, type="move", move=choose(message["view"]), count=message["count"])
+
+
+def until_turn(socket):
+    """The first message from now on in which it is the own turn."""
+    while not (message := hear(socket))["view"]["your_turn"]:
+        pass
+    return message
+
+
+def first_move(view):
+    return view["moves"][0]

@@ -10,7 +10,6 @@ import shutil
 
 import pytest
 
-from klss_spiel.matches.players import register_player
 from klss_spiel.web.catalogue import DEFAULT_BOTS, BotOffer
 from tests.helpers.paths import ROOT
 from tests.web.live_server import LiveServer
@@ -38,17 +37,9 @@ _DESK = {"width": 1200, "height": 820}
 _PHONE = {"width": 360, "height": 740}
 
 
-class _Broken:
-    def step(self, state):
-        raise ValueError("out of ideas")
-
-
-register_player("broken_on_page", lambda seat: _Broken())
-
-
 @pytest.fixture(scope="module")
 def server():
-    with LiveServer((*DEFAULT_BOTS, BotOffer("broken", "Broken", ("broken_on_page",)))) as live:
+    with LiveServer((*DEFAULT_BOTS, BotOffer("broken", "Broken", ("broken_for_tests",)))) as live:
         yield live
 
 

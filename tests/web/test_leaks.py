@@ -278,7 +278,7 @@ def test_a_text_game_shows_the_own_card_only(server):
 def test_mahjong_shows_the_own_hand_only(server):
     hidden = 0
     for seed in range(3):
-        heard, row = _play(server, "mahjong", seed, most=6, bot="mahjong-greedy")
+        heard, row = _play(server, "mahjong", seed, most=6)
         moments = _moments(row, 1)
         for message in heard:
             assert set(message["view"]) == _VIEW | {"lines"}

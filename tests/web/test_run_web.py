@@ -9,11 +9,12 @@ import urllib.request
 
 import pytest
 
-from klss_spiel.run import web as run_web
-from klss_spiel.web.catalogue import DEFAULT_BOTS, bot_from_flag
+from klss_spiel.web import preparation
 from tests.helpers.interrupts import heed_interrupts
 from tests.helpers.paths import ROOT
 from tests.web import live_server
+
+_SECONDS = 240.0
 
 
 def _start(*flags):
@@ -29,13 +30,27 @@ def _start(*flags):
 
 def test_everything_is_imported_before_there_are_threads_and_mahjong_if_it_is_offered(monkeypatch):
     imported = []
-    monkeypatch.setattr(run_web.importlib, "import_module", imported.append)
-    run_web._import_all(DEFAULT_BOTS)
+    monkeypatch.setattr(preparation.importlib, "import_module", imported.append)
+    preparation.import_all(["search", "mahjong_greedy"])
     assert "klss_spiel.matches.mahjong_players" in imported
     assert "klss_spiel.games.chess.packed.kriegspiel_search_game" in imported
     imported.clear()
-    run_web._import_all((bot_from_flag("search"), bot_from_flag("fast=random")))
+    preparation.import_all(["search", "random"])
     assert imported and "klss_spiel.matches.mahjong_players" not in imported
+
+
+def test_what_workers_are_forked_with_exists_and_does_not_import_jax():
+    code = (
+        "import importlib, sys\n"
+        "from klss_spiel.web.preparation import FORKABLE_MODULES\n"
+        "for name in FORKABLE_MODULES:\n"
+        "    importlib.import_module(name)\n"
+        "from klss_spiel.matches.players import player_names\n"
+        "before = len(sys.modules)\n"
+        "assert 'search' in player_names() and len(sys.modules) == before\n"
+        "assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_ctrl_c_keeps_a_running_game_and_says_where(tmp_path):
@@ -50,10 +65,10 @@ def test_ctrl_c_keeps_a_running_game_and_says_where(tmp_path):
             f"{address}api/games", json.dumps(wanted).encode(), {"Content-Type": "application/json"}
         )
         session = json.load(urllib.request.urlopen(request))["session"]
-        with live_server.connect(f"{address.replace('http', 'ws')}api/games/{session}") as socket:
+        with live_server.open_socket(address, session) as socket:
             assert live_server.hear(socket)["type"] == "view"
             process.send_signal(signal.SIGINT)
-            said, complained = process.communicate(timeout=120)
+            said, complained = process.communicate(timeout=_SECONDS)
     finally:
         process.kill()
     assert process.returncode == 0
@@ -73,7 +88,7 @@ def test_ctrl_c_keeps_a_running_game_and_says_where(tmp_path):
 def test_bad_flags_end_in_one_line(flags, error):
     process = _start(*flags)
     try:
-        _, complained = process.communicate(timeout=120)
+        _, complained = process.communicate(timeout=_SECONDS)
     finally:
         process.kill()
     (line,) = [text for text in complained.splitlines() if text.startswith("error: ")]

@@ -29,6 +29,7 @@ from klss_spiel.algorithms.search import cfr_reference as reference
 from klss_spiel.algorithms.search import repetition
 from klss_spiel.algorithms.search.evaluation import CheckedEvaluator, Effort
 from klss_spiel.algorithms.search.expansion import ExpansionState
+from klss_spiel.algorithms.search.revaluation import Revaluation
 from klss_spiel.algorithms.search.root import (
     RootArrays,
     RootGadget,
@@ -105,6 +106,7 @@ class Search:
         self._owed = 0.0
         self._expansion = ExpansionState(seed, explorer=tree.player)
         self._worker: concurrent.futures.Executor | None = None
+        self._revaluation = Revaluation.of(game, tree.player)
 
     @property
     def effort(self) -> Effort:
@@ -142,6 +144,14 @@ class Search:
 
     def iterate(self, count: int = 1) -> None:
         """Runs iterations of CFR on the tree as it is."""
+        if self._revaluation is not None:
+            for _ in range(count):
+                self._revaluation.apply(self.tree)
+                self._iterate(1)
+        else:
+            self._iterate(count)
+
+    def _iterate(self, count: int) -> None:
         start = time.perf_counter()
         tree, settings = self.tree, self.settings
         if settings.minimizer == PRM_PLUS:
@@ -185,6 +195,9 @@ class Search:
         leaves = self.settings.expansion.choose(
             tree, self._expansion, attempts, self.settings.exploration
         )
+        if self._revaluation is not None:
+            leaves = self._revaluation.whole_public_states(tree, leaves)
+            tree.nodes.first_child[leaves] = PENDING
         try:
             positions, infoset_ids = tree.positions[leaves], tree.nodes.infoset_ids[leaves].T
             if self._worker is not None:
@@ -263,6 +276,8 @@ class Search:
             search_equilibrium.reward_information(
                 self.tree, self.information.own_id, self.information.weight
             )
+        if self._revaluation is not None:
+            self._revaluation.apply(self.tree)
         search_equilibrium.solve_exactly(self.tree, self.root, self.gadget)
         self.effort.solving += time.perf_counter() - start
         self.effort.iterations += 1
@@ -289,6 +304,8 @@ class Search:
         leaves = np.flatnonzero(own)[:_LOOKED_AT].astype(np.int32)
         if not len(leaves):
             return
+        if self._revaluation is not None:
+            leaves = self._revaluation.whole_public_states(tree, leaves)
         children, values = self.children_of(tree.positions[leaves], nodes.infoset_ids[leaves].T)
         self._add(leaves, children, values)
         self.iterate(_ROUNDS_AT_ONCE)

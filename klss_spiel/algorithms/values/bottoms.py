@@ -8,14 +8,16 @@ averages are meaningful also where a player's own range is zero.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from klss_spiel.algorithms import cfr
+from klss_spiel.algorithms import cfr, regret_kernels
 from klss_spiel.algorithms.cfr_compiled import CompiledForm, compile_form
+from klss_spiel.algorithms.cfr_kernels import PlayerVectors
 from klss_spiel.algorithms.cfr_solution import Method
-from klss_spiel.algorithms.regret import RM_PLUS, RegretMinimizer
+from klss_spiel.algorithms.regret import RM_PLUS, Prediction, RegretMinimizer
 from klss_spiel.algorithms.values.border import NOT_BELOW, Border
 from klss_spiel.algorithms.values.optimal import (
     bottom_sequences,
@@ -90,12 +92,12 @@ class Bottoms:
         self._compiled = compile_form(forest if self._reduced is None else self._reduced.form)
         self._state = self._compiled.initial_state()
         self._done = 0
-        self._opposing = _opposing_roots(border, self._compiled, self._reduced)
+        self._opposing = opposing_roots(border.bottom_root, self._compiled, self._reduced)
 
     def __call__(self, ranges: Pair) -> Pair:
         """Counterfactual values for ranges ([b_0], [b_1])."""
         self.border.check_values(ranges, "ranges")
-        weighted = _weighted_form(self._compiled, self._opposing, ranges)
+        weighted = weighted_form(self._compiled, self._opposing, ranges)
         if not self.warm:
             state = weighted.run(weighted.initial_state(), 0, self.iterations, self._method)
             behaviors = self._averages(weighted, state)
@@ -109,13 +111,72 @@ class Bottoms:
                 sums[p] += self._state[p].values[1 : 1 + self.border.sizes[p]]
         return sums[0] / self.iterations, sums[1] / self.iterations
 
+    def many(self, questions: Sequence[Pair]) -> list[Pair]:
+        """Values for several ranges, the same as one by one.
+
+        Cold ones solve for several ranges at once (`lane_kernels`).
+        """
+        from klss_spiel.algorithms.values.lane_kernels import LANES
+
+        minimizer = self._method.minimizer
+        if self.warm or minimizer.prediction is Prediction.REEVALUATED:
+            return [self(ranges) for ranges in questions]
+        answers: list[Pair] = []
+        for start in range(0, len(questions), LANES):
+            answers += self._in_lanes(questions[start : start + LANES])
+        return answers
+
+    def _in_lanes(self, questions: Sequence[Pair]) -> list[Pair]:
+        from klss_spiel.algorithms.values import lane_kernels
+
+        for ranges in questions:
+            self.border.check_values(ranges, "ranges")
+        count, form = lane_kernels.LANES, self._compiled
+        reach = [np.zeros((size, count)) for size in self.border.sizes]
+        for lane, ranges in enumerate(questions):
+            for p in PLAYERS:
+                reach[p][:, lane] = ranges[p]
+        vectors = []
+        for of_player in form.initial_state():
+            strategy, plan = (
+                np.repeat(vector[:, None], count, axis=1)
+                for vector in (of_player.strategy, of_player.plan)
+            )
+            zeros = [np.zeros_like(plan) for _ in range(3)]
+            vectors.append(lane_kernels.LaneVectors(zeros[0], strategy, plan, zeros[1], zeros[2]))
+        method = self._method
+        plan = vectors[0].plan
+        lane_kernels.iterate(
+            self.iterations,
+            regret_kernels.rule(method.minimizer),
+            method.averaging,
+            form.rows,
+            self._opposing,
+            (reach[0], reach[1]),
+            (vectors[0], vectors[1]),
+            plan if method.alternating else plan.copy(),
+        )
+        answers = []
+        for lane, ranges in enumerate(questions):
+            state = tuple(
+                PlayerVectors(
+                    *(np.ascontiguousarray(vector[:, lane]) for vector in of_player),
+                    bonus=np.zeros(len(of_player.plan)),
+                )
+                for of_player in vectors
+            )
+            of_ranges = Ranges.of(self.border, ranges)
+            behaviors = self._averages(form, state)
+            answers.append(values_against(self.border, of_ranges, behaviors).counterfactual)
+        return answers
+
     def behaviors(self) -> Pair:
         """For each player, [S of the bottoms] the average behaviour of a warm one so far."""
         return self._averages(self._compiled, self._state)
 
     def solve(self, ranges: Pair) -> Pair:
         """For each player, [S of the bottoms] average behaviour, from a cold start."""
-        weighted = _weighted_form(self._compiled, self._opposing, ranges)
+        weighted = weighted_form(self._compiled, self._opposing, ranges)
         state = weighted.run(weighted.initial_state(), 0, self.iterations, self._method)
         return self._averages(weighted, state)
 
@@ -184,7 +245,7 @@ class StackedBottoms:
         payoffs = tree.chance_reach[leaves] * tree.utility[leaves]
         form = make_sequence_form(middle.treeplexes, numbers[0], numbers[1], payoffs)
         self._compiled = compile_form(form)
-        self._opposing = _opposing_roots(border, self._compiled)
+        self._opposing = opposing_roots(border.bottom_root, self._compiled)
         first, second = (sequences_to(border, deeper, p) for p in PLAYERS)
         self._deeper = first, second
         # For each player, [b] the border infoset above each deeper one.
@@ -196,7 +257,7 @@ class StackedBottoms:
         self.border.check_values(ranges, "ranges")
 
         values = _ScaledRanges(self._values, ranges, self._above)
-        weighted = _weighted_form(self._compiled, self._opposing, ranges)
+        weighted = weighted_form(self._compiled, self._opposing, ranges)
         state = weighted.initial_state()
         sums = [np.zeros(size) for size in self.border.sizes]
         total = 0
@@ -227,20 +288,26 @@ def sequences_to(border: Border, deeper: Border, player: int) -> IntArray:
     return bottom_sequences(border, player, deeper.nodes[first])
 
 
-def _opposing_roots(
-    border: Border, compiled: CompiledForm, reduced: ReducedForm | None = None
+def opposing_roots(
+    root: tuple[IntArray, IntArray], compiled: CompiledForm, reduced: ReducedForm | None = None
 ) -> tuple[IntArray, IntArray]:
-    """For each player, [E] the opponent's border infoset of each payoff entry."""
+    """For each player, [E] the opponent's root of each payoff entry.
+
+    Args:
+      root: for each player, [S] the root (from 0) above each sequence of a forest.
+      compiled: the forest, or its reduced form.
+      reduced: how that was reduced, if it was.
+    """
     roots = []
     for p in PLAYERS:
         sequences = compiled.choices[1 - p].sequence[compiled.rows[p].source]
         if reduced is not None:
             sequences = reduced.first(1 - p)[sequences]
-        roots.append(border.bottom_root[1 - p][sequences])
+        roots.append(root[1 - p][sequences])
     return roots[0], roots[1]
 
 
-def _weighted_form(
+def weighted_form(
     compiled: CompiledForm, opposing: tuple[IntArray, IntArray], ranges: Pair
 ) -> CompiledForm:
     """The form in which each player's payoffs are weighted with the opponent's range."""

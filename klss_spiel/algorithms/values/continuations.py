@@ -106,7 +106,7 @@ def multi_valued_states(
                 f"shape {behavior.shape}"
             )
     count = len(continuations)
-    treeplex, first = _with_choices(
+    treeplex, first = with_choices(
         border.trunk_part.form.treeplexes[other], border.trunk_sequence[other], count
     )
     entries = border.trunk_part.form
@@ -222,7 +222,7 @@ def pure_continuations(border: Border, player: int, limit: int = 4096) -> tuple[
     return tuple(found)
 
 
-def _with_choices(trunk: Treeplex, parents: IntArray, count: int) -> tuple[Treeplex, IntArray]:
+def with_choices(trunk: Treeplex, parents: IntArray, count: int) -> tuple[Treeplex, IntArray]:
     """A treeplex with one more infoset of `count` actions after each of some sequences.
 
     Returns:
