@@ -193,7 +193,7 @@ def test_games_that_do_not_fit_are_refused_with_an_estimate():
     with pytest.raises(ValueError, match=nodes):
         olss_tables.Config(games=("leduc231", "leduc2133"), gigabytes=16.0, layout="nodes")
     with pytest.raises(ValueError, match=r"1,755 boards.*GB of memory"):
-        olss_tables.Config(games=("leduc231", "fhp"), gigabytes=16.0)
+        olss_tables.Config(games=("leduc231", "fhp"), gigabytes=8.0)
     common = {"games": ("fhp",), "gigabytes": 64.0, "recipes": ("unsafe",)}
     olss_tables.Config(**common)
     with pytest.raises(ValueError, match=r"unsafe in fhp takes about .* minutes"):
