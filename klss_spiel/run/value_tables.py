@@ -332,9 +332,7 @@ def leaf_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     elif kind in LEAF_CONTINUATIONS:
         solution = cfr.solve(sequence_form_from_tree(tree), 100)
         blueprint = BehaviorPolicy(tree, solution.average_behavior)
-        chosen = leaf_values.continuations_from(
-            border, blueprint, LEAF_CONTINUATIONS[kind]
-        )
+        chosen = leaf_values.continuations_from(border, blueprint, LEAF_CONTINUATIONS[kind])
         searched = leaf_values.LeafValuedGame(game, chosen, tree=tree)
     else:
         searched = OpenSpielSearchGame(game, make_evaluator(game, kind))
