@@ -18,10 +18,14 @@ from klss_spiel.algorithms.olss_search.model_game import (
     LearnedModel,
     RandomModel,
 )
-from klss_spiel.algorithms.olss_search.search import OLSS_II, Settings, search
+from klss_spiel.algorithms.olss_search.search import OLSS_II, Settings, search_all
 from klss_spiel.arrays import BoolArray, LongArray
 from klss_spiel.games.mahjong import actions
-from klss_spiel.games.mahjong.compiled import analysis_kernels, batch_kernels
+from klss_spiel.games.mahjong.compiled import (
+    analysis_kernels,
+    batch_kernels,
+    prospector_kernels,
+)
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
 from klss_spiel.games.mahjong.compiled.environment import NUM_FEATURES, MahjongBatch, options_of
 from klss_spiel.games.mahjong.compiled.model_game import (
@@ -29,6 +33,7 @@ from klss_spiel.games.mahjong.compiled.model_game import (
     can_search,
     row_of_information_state,
 )
+from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
 from klss_spiel.games.mahjong.compiled.trainable import MahjongTraining
 from klss_spiel.games.mahjong.variant import Variant
 
@@ -65,16 +70,27 @@ class MahjongPlayer:
     settings: Settings = OLSS_II
     count: SearchCount = dataclasses.field(default_factory=SearchCount)
 
-    def decide(self, row: Any, legal: BoolArray, likely: int, rng: np.random.Generator) -> int:
-        """The action in one game; `likely` is the blueprint's."""
-        if not self.models or not can_search(row, legal) or not _is_discard(likely):
+    def decide(
+        self, rows: Any, legal: BoolArray, likely: LongArray, rng: np.random.Generator
+    ) -> LongArray:
+        """[n] actions in several games; `likely` ([n]) are the blueprint's."""
+        if not self.models:
+            return likely
+        which = [
+            i
+            for i, action in enumerate(likely)
+            if actions.is_discard(int(action)) and can_search(rows[i], legal[i])
+        ]
+        if not which:
             return likely
         start = time.perf_counter()
-        game = MahjongModelGame(self.variant, row)
-        report = search(game, self.blueprint, self.models, self.settings, rng)
-        self.count.searches += 1
+        game = MahjongModelGame(self.variant, rows[which])
+        reports = search_all(game, self.blueprint, self.models, self.settings, rng)
+        self.count.searches += len(which)
         self.count.seconds += time.perf_counter() - start
-        return report.action
+        chosen = likely.copy()
+        chosen[which] = [report.action for report in reports]
+        return chosen
 
     def batch_player(self, seed: int) -> Any:
         """The player in many games at once; see `compiled.trainable.BatchPlayer`."""
@@ -84,19 +100,9 @@ class MahjongPlayer:
             seen = games.observe()
             legal = seen.legal[which]
             probabilities, _ = self.blueprint.evaluate(seen.features[which], legal)
-            likely = probabilities.argmax(axis=1)
-            return np.array(
-                [
-                    self.decide(games.rows[game], legal[i], int(likely[i]), rng)
-                    for i, game in enumerate(which)
-                ]
-            )
+            return self.decide(games.rows[which], legal, probabilities.argmax(axis=1), rng)
 
         return play
-
-
-def _is_discard(action: int) -> bool:
-    return actions.is_discard(action)
 
 
 class MahjongBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
@@ -123,7 +129,8 @@ class MahjongBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stub
         options = options_of(self._player.variant)
         analysis_kernels.write_features(distance_tables(), options, row, legal, features[0])
         probabilities, _ = self._player.blueprint.evaluate(features, legal[None])
-        return self._player.decide(row, legal, int(probabilities[0].argmax()), self._rng)
+        likely = probabilities.argmax(axis=1)
+        return int(self._player.decide(row[None], legal[None], likely, self._rng)[0])
 
 
 class GreedyBot:
@@ -137,6 +144,20 @@ class GreedyBot:
         row, legal = _own_row(self._variant, state)
         options = options_of(self._variant)
         return int(batch_kernels.greedy_action(distance_tables(), options, row, legal))
+
+
+class ProspectorBot:
+    """Looks at points as well as at speed; see `prospector_kernels`."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+
+    def step(self, state: Any) -> int:
+        """The action at a decision of this bot."""
+        row, legal = _own_row(self._variant, state)
+        options = options_of(self._variant)
+        tables = distance_tables()
+        return int(prospector_kernels.prospector_action(tables, options, WEIGHTS, row, legal))
 
 
 def _own_row(variant: Variant, state: Any) -> tuple[Any, BoolArray]:

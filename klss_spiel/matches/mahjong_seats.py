@@ -1,6 +1,7 @@
 """Players of two-player Mahjong by specification; jax is imported when one sits down.
 
-`mahjong_greedy` completes its hand as soon as possible, `mahjong_blueprint(file=...)` plays
+`mahjong_greedy` completes its hand as soon as possible, `mahjong_prospector` looks at points
+as well, `mahjong_blueprint(file=...)` plays
 the most likely action of a trained blueprint, `mahjong_search(simulations=1000)` searches
 discards on top of it by OLSS-II.
 """
@@ -29,6 +30,13 @@ def _make_greedy(seat: Seat) -> Player:
     from klss_spiel.matches.mahjong_players import GreedyBot
 
     return GreedyBot(game.variant)
+
+
+def _make_prospector(seat: Seat) -> Player:
+    game = _game(seat)
+    from klss_spiel.matches.mahjong_players import ProspectorBot
+
+    return ProspectorBot(game.variant)
 
 
 def _make_blueprint(seat: Seat, file: str = _BLUEPRINT) -> Player:
@@ -60,5 +68,6 @@ def _make(seat: Seat, file: str, models: str, model: str, simulations: int) -> P
 
 
 register_player("mahjong_greedy", _make_greedy)
+register_player("mahjong_prospector", _make_prospector)
 register_player("mahjong_blueprint", _make_blueprint)
 register_player("mahjong_search", _make_search)

@@ -42,10 +42,16 @@ class Config:
       output: file of the blueprint.
       minutes: when to stop, or None.
       updates: when to stop, or None.
+      start: file of a blueprint whose weights to start with, or None for random ones.
       clone_updates: updates that learn from the game's simple player first.
+      clone_batch: decisions per step of Adam in these updates; 0 for all of an update.
+      width: of the network.
+      blocks: residual layers of the network.
       num_games: games side by side.
       steps: decisions per game and update.
       learning_rate: of Adam.
+      last_learning_rate: reached after `decay_updates`, linearly.
+      decay_updates: see there; 0 keeps the rate.
       entropy: weight of the entropy, or None for the loss's own.
       probability_floor: see `losses.Loss`, or None for the loss's own.
       pairs: deals of the final measurement against each simple opponent.
@@ -59,10 +65,16 @@ class Config:
     output: str
     minutes: float | None
     updates: int | None
+    start: str | None
     clone_updates: int
+    clone_batch: int
+    width: int
+    blocks: int
     num_games: int
     steps: int
     learning_rate: float
+    last_learning_rate: float
+    decay_updates: int
     entropy: float | None
     probability_floor: float | None
     pairs: int
@@ -89,6 +101,7 @@ def run(config: Config) -> list[dict[str, Any]]:
     from klss_spiel.algorithms.blueprints import losses, training
     from klss_spiel.algorithms.blueprints.blueprint import (
         NetworkBlueprint,
+        load_blueprint,
         save_blueprint,
     )
 
@@ -105,12 +118,19 @@ def run(config: Config) -> list[dict[str, Any]]:
     settings = training.Settings(
         loss=loss,
         clone_updates=config.clone_updates,
+        clone_batch=config.clone_batch,
         num_games=config.num_games,
         steps=config.steps,
+        width=config.width,
+        blocks=config.blocks,
         learning_rate=config.learning_rate,
+        last_learning_rate=config.last_learning_rate,
+        decay_updates=config.decay_updates,
         seed=config.seed,
     )
     trainer = training.Trainer(game, settings)
+    if config.start is not None:
+        trainer.start_from(load_blueprint(config.start, game).parameters)
     path = pathlib.Path(config.output)
     checkpoint = weights.Checkpoint(
         path.with_suffix(f".training{weights.SUFFIX}"),
@@ -187,7 +207,11 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
 
     blueprint = load_blueprint(str(config.model_of), game)
     settings = opponent_model.Settings(
-        num_games=config.num_games, batch=32 * config.num_games, seed=config.seed
+        num_games=config.num_games,
+        batch=32 * config.num_games,
+        width=config.width,
+        blocks=config.blocks,
+        seed=config.seed,
     )
     trainer = opponent_model.ModelTrainer(game, blueprint, settings)
     start = time.monotonic()
@@ -256,6 +280,14 @@ def define_flags() -> None:
     flags.DEFINE_string("output", None, "File of the blueprint (.safetensors).", required=True)
     flags.DEFINE_float("minutes", None, "When to stop, in minutes of this process.")
     flags.DEFINE_integer("updates", None, "When to stop, in updates of all runs together.")
+    flags.DEFINE_string("start", None, "Blueprint whose weights to start with.")
+    flags.DEFINE_integer("width", 256, "Of the network.")
+    flags.DEFINE_integer("blocks", 2, "Residual layers of the network.")
+    flags.DEFINE_float("last_learning_rate", 1e-4, "Reached after --decay_updates, linearly.")
+    flags.DEFINE_integer(
+        "decay_updates", 0, "Steps of Adam of a falling learning rate; 0 for none."
+    )
+    flags.DEFINE_integer("clone_batch", 0, "Decisions per step of Adam while cloning; 0: all.")
     flags.DEFINE_integer("clone_updates", 0, "Updates that learn the game's simple player first.")
     flags.DEFINE_integer("num_games", 256, "Games side by side.")
     flags.DEFINE_integer("steps", 16, "Decisions per game and update.")

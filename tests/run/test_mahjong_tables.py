@@ -6,20 +6,28 @@ import jax
 import numpy as np
 import pytest
 
-from klss_spiel import veiled_state
+from klss_spiel import openspiel, veiled_state
 from klss_spiel.algorithms.blueprints import network
 from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint, save_blueprint
 from klss_spiel.algorithms.blueprints.opponent_model import save_model
 from klss_spiel.algorithms.olss_search.model_game import RandomModel
 from klss_spiel.algorithms.olss_search.search import Settings
+from klss_spiel.best_response import best_response_to
 from klss_spiel.games.mahjong.variant import Variant
 from klss_spiel.matches import mahjong_players
 from klss_spiel.openspiel import load_game
+from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.run import mahjong_exact, mahjong_tables, train_blueprint
+from klss_spiel.sequence_form import sequence_form_from_tree
 from tests.games.mahjong.test_game import _random_state
 
 _TINY = (
     "python_two_player_mahjong(ranks=3,honours=0,copies=3,sets=1,flowers=0,ting=False,kongs=False)"
+)
+# Long enough for player 0 to draw again: 25,045 nodes.
+_LISTED = (
+    "python_two_player_mahjong(ranks=3,honours=0,copies=4,sets=1,flowers=0,wall_limit=3,"
+    "forced_hu=True,ting=False,kongs=False)"
 )
 # Long enough for both to discard.
 _SHORT = "python_two_player_mahjong(ranks=5,honours=2,sets=1,flowers=0)"
@@ -138,10 +146,16 @@ def test_training_by_the_binary_saves_and_goes_on(tmp_path):
         output=str(tmp_path / "tiny.safetensors"),
         minutes=None,
         updates=2,
+        start=None,
         clone_updates=1,
+        clone_batch=8,
+        width=16,
+        blocks=1,
         num_games=8,
         steps=4,
         learning_rate=1e-3,
+        last_learning_rate=1e-4,
+        decay_updates=2,
         entropy=None,
         probability_floor=None,
         pairs=4,
@@ -150,7 +164,8 @@ def test_training_by_the_binary_saves_and_goes_on(tmp_path):
         command="test",
     )
     rows = train_blueprint.run(config)
-    assert [row["opponent"] for row in rows] == ["greedy", "greedy", "random", "random"]
+    opponents = ["greedy", "prospector", "random"]
+    assert [row["opponent"] for row in rows] == [name for name in opponents for _ in range(2)]
     assert rows[0]["plays"] == "sampled"
     more = train_blueprint.run(dataclasses.replace(config, updates=3))
     assert more[0]["updates"] == 3
@@ -175,3 +190,31 @@ def test_the_shipped_blueprint_plays_well():
     points = game.strength(blueprint.chooser(0, sampled=False), "random", 40, seed=0)
     # 20.7 against random players in 4000 games; 40 pairs deviate by 2.
     assert points.mean() > 12
+
+
+@pytest.mark.slow
+def test_margins_of_the_sampled_search_stand_beside_the_exact_ones():
+    rows = mahjong_exact.run(
+        mahjong_exact.Config(_LISTED, iterations=0, table="margins", simulations=(20, 1000))
+    )
+    assert [row["simulations"] for row in rows] == [20, 1000]
+    # Refining all later moves as well wins more than refining the first alone.
+    assert rows[0]["exact_margin"] > rows[1]["sampled_margin"] > 0
+    assert rows[1]["correlation"] > 0.5
+    assert rows[1]["infosets"] == 21
+
+
+@pytest.mark.slow
+def test_exact_margins_together_are_what_a_best_response_gains():
+    # A hand that must win at once has no decision: all others are between discards.
+    name = _LISTED.replace("wall_limit=3", "wall_limit=2")
+    labels, preferred, margins = mahjong_exact.exact_margins(name)
+    tree = openspiel.tree_from_game(name)
+    form = sequence_form_from_tree(tree)
+    plans = BehaviorPolicy.uniform(tree).realization_plans
+    gain = best_response_to(form, 0, plans[1]).value - form.expected_value(plans)
+    which = [tree.infosets[0].index_of_label[label] for label in labels]
+    # Player 1 has not moved before: only chance weighs.
+    weights = [tree.chance_reach[tree.infoset[0] == infoset].sum() for infoset in which]
+    assert np.dot(weights, margins) == pytest.approx(gain)
+    assert all(preferred)

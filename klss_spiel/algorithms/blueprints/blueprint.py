@@ -17,8 +17,9 @@ from klss_spiel.arrays import BoolArray, FloatArray, LongArray
 from klss_spiel.search_game import BlueprintAnswer, InfosetBatch
 
 KIND = "blueprint"
-# Batches are padded to a power of two, so that few sizes are ever compiled.
+# Batches are padded to a power of two and large ones cut, so that few sizes are compiled.
 _SMALLEST_BATCH = 16
+_LARGEST_BATCH = 2048
 
 
 class NetworkBlueprint:
@@ -44,6 +45,13 @@ class NetworkBlueprint:
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Probabilities [n, a] of legal actions ([n, a]) and values [n] of features [n, f]."""
         number = len(features)
+        if number > _LARGEST_BATCH:
+            parts = [
+                self.evaluate(features[at : at + _LARGEST_BATCH], legal[at : at + _LARGEST_BATCH])
+                for at in range(0, number, _LARGEST_BATCH)
+            ]
+            found, worth = zip(*parts, strict=True)
+            return np.concatenate(found), np.concatenate(worth)
         size = max(_SMALLEST_BATCH, 1 << max(number - 1, 0).bit_length())
         padded = np.zeros((size, features.shape[1]), np.float32)
         padded[:number] = features

@@ -37,13 +37,15 @@ class Settings:
     Attributes:
         loss: of self-play.
         clone_updates: updates that learn the teacher's actions before self-play.
+        clone_batch: decisions per step of Adam in these updates; 0 for all of an update. (A
+            teacher's actions are no noisy returns: many small steps learn more of them.)
         num_games: games side by side.
         steps: decisions per game and update; their product is the batch.
         width: of the network.
         blocks: residual layers of the network.
         learning_rate: of Adam.
         last_learning_rate: reached after `decay_updates`, linearly.
-        decay_updates: see there; 0 keeps the rate.
+        decay_updates: see there, in steps of Adam; 0 keeps the rate.
         discount: per decision (gamma).
         trace: of advantage estimation (lambda).
         gradient_norm: gradients are clipped to it.
@@ -54,6 +56,7 @@ class Settings:
 
     loss: Loss = ACH
     clone_updates: int = 0
+    clone_batch: int = 0
     num_games: int = 256
     steps: int = 16
     width: int = 256
@@ -172,14 +175,30 @@ class Trainer:
         self._optimiser = _optimiser(settings)
         self._optimiser_state = self._optimiser.init(self.parameters)
 
+    def start_from(self, parameters: network.Parameters) -> None:
+        """Takes the weights of another network of the same shape.
+
+        Raises:
+            ValueError: if the shapes differ.
+        """
+        shapes = [jax.tree.map(np.shape, tree) for tree in (self.parameters, parameters)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(f"expected weights of shapes {shapes[0]}, got {shapes[1]}")
+        self.parameters = jax.tree.map(jnp.array, parameters)
+        self.average = jax.tree.map(jnp.copy, self.parameters)
+
     def update(self) -> Report:
         """Plays a batch of decisions and learns from it."""
         cloning = self.updates < self.settings.clone_updates
         samples = self._play(cloning)
         loss = CLONE if cloning else self.settings.loss
-        self.parameters, self._optimiser_state, parts = _improve(
-            self.parameters, self._optimiser_state, samples, loss, self._optimiser
-        )
+        size = len(samples.action)
+        batch = self.settings.clone_batch if cloning and self.settings.clone_batch else size
+        for at in range(0, size - batch + 1, batch):
+            part = Samples(*(array[at : at + batch] for array in samples))
+            self.parameters, self._optimiser_state, parts = _improve(
+                self.parameters, self._optimiser_state, part, loss, self._optimiser
+            )
         self.updates += 1
         # The mean is over few weights at first: the random start must not linger.
         kept = min(self.settings.averaging, self.updates / (self.updates + 10.0))

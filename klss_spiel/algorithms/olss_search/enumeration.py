@@ -25,12 +25,12 @@ def exact_values(
     models: Sequence[EnvironmentModel],
     settings: Settings,
 ) -> FloatArray:
-    """[j, k] expected returns of every own move against every model.
+    """[j, k] expected returns of every own move at the first root against every model.
 
     Raises:
         ValueError: if more than some millions of infosets would have to be listed.
     """
-    actions = game.root_actions()
+    actions = game.root_actions(0)
     return np.array([_values(game, blueprint, model, settings, actions) for model in models])
 
 
@@ -42,7 +42,7 @@ def _values(
     actions: LongArray,
 ) -> FloatArray:
     size = len(actions)
-    states, root = game.start(size), np.arange(size)
+    states, root = game.start(np.zeros(size, np.int64)), np.arange(size)
     weight = np.ones(size)
     chosen = actions
     total = np.zeros(size)

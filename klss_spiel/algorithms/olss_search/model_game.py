@@ -1,8 +1,9 @@
 """The single-player game that OLSS-II searches, and what plays the opponent in it.
 
 OLSS paper, section 5.2, equations 12 to 14: with the opponent's strategy fixed, opponent and
-chance together are an environment, and nodes are infosets of the player. Letters: n states,
-a actions, m moves of the opponent (and draws), f features.
+chance together are an environment, and nodes are infosets of the player. Several infosets
+(roots) can be searched side by side, so that networks see large batches. Letters: r roots,
+n states, a actions, m moves of the opponent (and draws), f features.
 """
 
 from __future__ import annotations
@@ -20,20 +21,24 @@ Features = npt.NDArray[np.float32]
 
 
 class ModelGame(Protocol):
-    """Infosets of one player that follow one of them.
+    """Infosets that follow the roots, each of the player who moves at its root.
 
     A round is an own move, a move of the opponent, and a draw; states are changed in place.
     """
 
     @property
+    def num_roots(self) -> int:
+        """R."""
+
+    @property
     def num_moves(self) -> int:
         """M."""
 
-    def root_actions(self) -> LongArray:
-        """[k] own moves at the infoset that is searched."""
+    def root_actions(self, root: int) -> LongArray:
+        """[k] own moves at a root."""
 
-    def start(self, number: int) -> States:
-        """[number] copies of that infoset."""
+    def start(self, roots: LongArray) -> States:
+        """[n] copies of roots, given by number ([n])."""
 
     def views(self, states: States) -> tuple[Features, BoolArray]:
         """What a blueprint sees where the player moves: [n, f] and legal moves [n, a]."""

@@ -122,6 +122,21 @@ class _Statistics:
         )
         return models, moves
 
+    def report(self, actions: LongArray) -> SearchReport:
+        """What was found for these own moves ([k])."""
+        values = self.values()
+        best = np.lexsort((self.prior, self.visits.sum(axis=0)))[-1]
+        missing = (np.isnan(values) & (self.prior > 0)).any(axis=1)
+        worth = (np.nan_to_num(values) * self.prior).sum(axis=1)
+        return SearchReport(
+            action=int(actions[best]),
+            actions=actions,
+            prior=self.prior,
+            visits=self.visits,
+            values=values,
+            baseline=np.where(missing, np.nan, worth),
+        )
+
 
 def search(
     game: ModelGame,
@@ -130,42 +145,60 @@ def search(
     settings: Settings,
     rng: np.random.Generator,
 ) -> SearchReport:
-    """Searches an infoset.
+    """Searches the one root of a game; see `search_all`."""
+    if game.num_roots != 1:
+        raise ValueError(f"expected one infoset to search, got {game.num_roots}")
+    return search_all(game, blueprint, models, settings, rng)[0]
+
+
+def search_all(
+    game: ModelGame,
+    blueprint: Blueprint,
+    models: Sequence[EnvironmentModel],
+    settings: Settings,
+    rng: np.random.Generator,
+) -> list[SearchReport]:
+    """Searches every root, all at once; they share nothing but the batches of networks.
 
     Args:
-        game: the infoset and what may follow.
+        game: the infosets and what may follow.
         blueprint: prior, play after the first move, and value at the end.
         models: what the opponent may pick from.
-        settings: how much.
+        settings: how much, for each root.
         rng: of all chances.
     """
     if not models:
         raise ValueError("expected at least one environment model, got none")
-    actions = game.root_actions()
-    features, legal = game.views(game.start(1))
-    probabilities, _ = blueprint.evaluate(features, legal)
-    prior = normalised(np.asarray(probabilities, np.float64)[:, actions])[0]
-    statistics = _Statistics(prior, len(models), settings.exploration)
+    roots = np.arange(game.num_roots)
+    actions = [game.root_actions(root) for root in range(game.num_roots)]
+    probabilities, _ = blueprint.evaluate(*game.views(game.start(roots)))
+    statistics = [
+        _Statistics(
+            normalised(np.asarray(found, np.float64)[None, own])[0],
+            len(models),
+            settings.exploration,
+        )
+        for own, found in zip(actions, probabilities, strict=True)
+    ]
     left = settings.simulations
     while left > 0:
         number = min(left, settings.batch)
         left -= number
-        model, move = statistics.choose(number)
-        returns = simulate(game, blueprint, models, settings, model, actions[move], rng)
-        np.add.at(statistics.done, (model, move), 1)
-        np.add.at(statistics.total, (model, move), returns)
-    values = statistics.values()
-    visits = statistics.visits.sum(axis=0)
-    best = np.lexsort((prior, visits))[-1]
-    missing = np.isnan(values) & (prior > 0)
-    return SearchReport(
-        action=int(actions[best]),
-        actions=actions,
-        prior=prior,
-        visits=statistics.visits,
-        values=values,
-        baseline=np.where(missing.any(axis=1), np.nan, (np.nan_to_num(values) * prior).sum(axis=1)),
-    )
+        chosen = [one.choose(number) for one in statistics]
+        returns = simulate(
+            game,
+            blueprint,
+            models,
+            settings,
+            np.repeat(roots, number),
+            np.concatenate([model for model, _ in chosen]),
+            np.concatenate([own[move] for own, (_, move) in zip(actions, chosen, strict=True)]),
+            rng,
+        ).reshape(-1, number)
+        for one, (model, move), found in zip(statistics, chosen, returns, strict=True):
+            np.add.at(one.done, (model, move), 1)
+            np.add.at(one.total, (model, move), found)
+    return [one.report(own) for one, own in zip(statistics, actions, strict=True)]
 
 
 def simulate(
@@ -173,12 +206,13 @@ def simulate(
     blueprint: Blueprint,
     models: Sequence[EnvironmentModel],
     settings: Settings,
+    roots: LongArray,
     model: LongArray,
     first: LongArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """[n] returns of simulations with given models ([n]) and first own moves ([n])."""
-    states = game.start(len(first))
+    """[n] returns of simulations with given roots, models and first own moves ([n] each)."""
+    states = game.start(roots)
     returns = np.zeros(len(first))
     going = np.arange(len(first))  # simulations that are not over
     chosen = first

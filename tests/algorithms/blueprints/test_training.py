@@ -59,6 +59,29 @@ def test_cloning_learns_the_teacher():
     assert _strategies(trainer.parameters)[:, 1].min() > 0.9
 
 
+def test_small_steps_clone_more_in_as_many_updates():
+    settings = dataclasses.replace(_SETTINGS, clone_updates=12)
+    batch = settings.num_games * settings.steps
+    whole, small = (
+        _strategies(_trained(dataclasses.replace(settings, clone_batch=size), 12).parameters)
+        for size in (0, batch // 8)
+    )
+    assert small[:, 1].min() > whole[:, 1].min() + 0.1
+
+
+def test_training_starts_from_another_network_of_its_shape():
+    first = _trained(_SETTINGS, 2)
+    second = _trained(dataclasses.replace(_SETTINGS, seed=9), 1)
+    second.start_from(first.average)
+    for name in ("parameters", "average"):
+        np.testing.assert_array_equal(
+            _strategies(getattr(second, name)), _strategies(first.average)
+        )
+    wider = _trained(dataclasses.replace(_SETTINGS, width=2 * _SETTINGS.width), 0)
+    with pytest.raises(ValueError, match="expected weights of shapes"):
+        second.start_from(wider.parameters)
+
+
 def test_training_is_reproducible_and_resumes(tmp_path):
     whole = _trained(_SETTINGS, 6)
     again = _trained(_SETTINGS, 6)

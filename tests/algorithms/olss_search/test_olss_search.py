@@ -8,7 +8,13 @@ import pytest
 from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch, margin
 from klss_spiel.algorithms.olss_search.enumeration import exact_values
 from klss_spiel.algorithms.olss_search.model_game import LearnedModel, RandomModel, normalised
-from klss_spiel.algorithms.olss_search.search import LITERAL, OLSS_II, Settings, search
+from klss_spiel.algorithms.olss_search.search import (
+    LITERAL,
+    OLSS_II,
+    Settings,
+    search,
+    search_all,
+)
 
 
 class CoinGame:
@@ -19,15 +25,16 @@ class CoinGame:
     """
 
     num_moves = 3
+    num_roots = 1
 
     def __init__(self, rounds: int = 9) -> None:
         self.rounds = rounds
 
-    def root_actions(self):
+    def root_actions(self, root):
         return np.array([5, 6])
 
-    def start(self, number):
-        return np.zeros((number, 3))
+    def start(self, roots):
+        return np.zeros((len(roots), 3))
 
     def views(self, states):
         legal = np.zeros((len(states), 7), np.bool_)
@@ -167,6 +174,37 @@ def test_moves_chosen_for_a_batch_count_as_visited_at_once():
     assert set(moves) == {0, 1}
 
 
+class ThreeCoins(CoinGame):
+    """Three roots, each with 100 more than the one before and another move to choose from."""
+
+    num_roots = 3
+
+    def root_actions(self, root):
+        return np.array([5, 6])[: 2 if root else 1]
+
+    def start(self, roots):
+        states = super().start(roots)
+        states[:, 0] = 100 * roots
+        return states
+
+
+def test_roots_searched_side_by_side_do_not_mix():
+    settings = dataclasses.replace(LITERAL, simulations=4000, batch=500)
+    rng = np.random.default_rng(0)
+    reports = search_all(ThreeCoins(), Half(), [RandomModel()], settings, rng)
+    exact = exact_values(CoinGame(), Half(), [RandomModel()], settings)[0]
+    assert [len(report.actions) for report in reports] == [1, 2, 2]
+    for root, report in enumerate(reports):
+        assert report.visits.sum() == 4000
+        expected = 100 * root + exact[: len(report.actions)]
+        np.testing.assert_allclose(report.values[0], expected, atol=0.4)
+
+
+def test_one_root_is_expected_where_one_report_is_given():
+    with pytest.raises(ValueError, match="expected one infoset to search, got 3"):
+        search(ThreeCoins(), Half(), [RandomModel()], Settings(), np.random.default_rng(0))
+
+
 def test_equal_seeds_give_equal_reports():
     reports = [
         search(
@@ -183,9 +221,13 @@ def test_a_learned_model_gives_nothing_to_impossible_moves():
         def evaluate(self, features, legal):
             return np.full(legal.shape, 0.25), np.zeros(len(legal))
 
-    found = LearnedModel(Network()).probabilities(CoinGame(), CoinGame().start(2))
+    found = LearnedModel(Network()).probabilities(
+        CoinGame(), CoinGame().start(np.zeros(2, np.int64))
+    )
     np.testing.assert_allclose(found, 1 / 3)
-    over = LearnedModel(Network()).probabilities(CoinGame(rounds=0), CoinGame().start(2))
+    over = LearnedModel(Network()).probabilities(
+        CoinGame(rounds=0), CoinGame().start(np.zeros(2, np.int64))
+    )
     assert not over.any()
     assert normalised(np.array([[0.0, 0.0], [1.0, 3.0]])).tolist() == [[0, 0], [0.25, 0.75]]
 

@@ -99,17 +99,17 @@ def test_a_search_does_not_change_with_what_is_hidden():
 def test_rounds_of_the_model_game_keep_count_of_tiles():
     games, which = _rows_to_discard(_FULL, 16, seed=5)
     game = MahjongModelGame(_FULL, games.rows[which[0]])
-    rows = game.start(4)
+    rows = game.start(np.zeros(4, np.int64))
     hidden = game.unseen(rows).sum(axis=1)
     wall = rows[:, layout.END].copy()
-    game.own_move(rows, np.repeat(game.root_actions()[:1], 4))
+    game.own_move(rows, np.repeat(game.root_actions(0)[:1], 4))
     np.testing.assert_array_equal(game.unseen(rows).sum(axis=1), hidden)
     kinds = game.unseen(rows).argmax(axis=1)
     game.opponent_move(rows, kinds)
     game.draw(rows, game.unseen(rows).argmax(axis=1))
     np.testing.assert_array_equal(game.unseen(rows).sum(axis=1), hidden - 2)
     np.testing.assert_array_equal(rows[:, layout.END], wall - 2)
-    first = layout.HAND + 16 * game.player
+    first = layout.HAND + 16 * int(rows[0, layout.PLAYER])
     hand = rows[0, first : first + 16]
     np.testing.assert_array_equal(game.views(rows)[1][0, actions.DISCARD : actions.PONG], hand > 0)
 
@@ -124,7 +124,7 @@ def test_an_own_win_is_worth_its_points():
     from klss_spiel.games.mahjong.compiled.model_game import row_of_view
 
     game = MahjongModelGame(_FULL, row_of_view(state, 0))
-    rows = game.start(2)
+    rows = game.start(np.zeros(2, np.int64))
     north, green = tiles.NAMES.index("Nw"), tiles.NAMES.index("Gd")
     game.own_move(rows, np.array([actions.DISCARD + north] * 2))
     game.opponent_move(rows, np.array([14, 14]))
@@ -165,7 +165,9 @@ def test_greedy_beats_random_and_equal_players_cancel_in_pairs():
 
 
 def test_strength_refuses_unknown_opponents():
-    with pytest.raises(ValueError, match="expected an opponent among greedy, random, got 'nobody'"):
+    with pytest.raises(
+        ValueError, match="expected an opponent among greedy, prospector, random, got 'nobody'"
+    ):
         MahjongTraining("x", _FULL).strength(lambda f, legal: legal.argmax(1), "nobody", 2, 0)
 
 

@@ -1,8 +1,8 @@
 """What a player can work out from the own view: unseen tiles, distances, features.
 
 Nothing here reads the opponent's hand or the wall. FEATURES lists the parts of the vector
-that networks see; distances and counts of helpful tiles in it are knowledge of the game
-built in by hand.
+that networks see; distances, counts of helpful tiles and what hands are worth (see
+`prospect_kernels`) are knowledge of the game built in by hand.
 """
 
 from __future__ import annotations
@@ -36,6 +36,13 @@ from klss_spiel.games.mahjong.compiled.layout import (
     TILE,
     WAITS,
 )
+from klss_spiel.games.mahjong.compiled.prospect_kernels import (
+    WEIGHTS,
+    judge_discards,
+    worth_of_discards,
+    worth_of_waiting,
+    write_claimed,
+)
 from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, distance_with
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.kernels import kernel
@@ -54,7 +61,7 @@ _DISCARD_PHASE: Final = int(Phase.DISCARD)
 _CLAIM_PHASE: Final = int(Phase.CLAIM)
 _OVER: Final = int(Phase.OVER)
 
-FEATURE_VERSION: Final = 1
+FEATURE_VERSION: Final = 2
 # Parts of the feature vector, in order, with their lengths.
 FEATURES: Final = {
     "own_hand": 4 * _K,  # thermometers of counts
@@ -75,9 +82,15 @@ FEATURES: Final = {
     "good_discards": _K,  # that leave the fewest tiles lacking
     "accepted": _K,  # unseen tiles that help after a discard, / 16
     "good_claims": 2 + _HEADS,  # pong, kong, chows that bring the hand nearer
+    "worth_of_discards": _K,  # at once, as a share of the best
+    "judged_discards": _K,  # a mean over draws, near the best
+    "best_discards": _K,
+    "worth_of_claims": 1 + _HEADS,  # pong, chows: change of what the hand is worth, bounded
+    "worth": 1,  # of the hand now or after the best discard
     "numbers": 14,
 }
 NUM_FEATURES: Final = sum(FEATURES.values())
+_NUM_WORTH: Final = 3 * _K + 1 + _HEADS + 1
 
 
 @kernel
@@ -199,6 +212,41 @@ def _thermometer(out: Any, at: int, counts: Any, offset: int) -> int:
 
 
 @kernel
+def _write_worth(tables: Any, options: Any, row: Any, legal: Any, unseen: Any, out: Any) -> None:
+    """Writes the parts of the vector about what hands are worth."""
+    player = row[PLAYER]
+    found = np.zeros(_K)
+    mine = row.copy()
+    if row[PHASE] == _DISCARD_PHASE:
+        may = row[HAND + _K * player : HAND + _K * player + _K] > 0
+        now = worth_of_discards(tables, options, WEIGHTS, row, unseen, found)
+        for kind in range(_K):
+            out[kind] = found[kind] / max(now, 1e-9)
+        now = judge_discards(tables, options, WEIGHTS, mine, may, unseen, found)
+        for kind in range(_K):
+            # What is next to the best differs by little: it is spread out.
+            share = found[kind] / max(now, 1e-9)
+            out[_K + kind] = 1.0 - min(5.0 * (1.0 - share), 1.0)
+            out[2 * _K + kind] = 1.0 if found[kind] == now and may[kind] else 0.0
+    else:
+        now = worth_of_waiting(tables, options, WEIGHTS, mine, unseen)
+        if row[PHASE] == _CLAIM_PHASE:
+            for slot in range(1 + _HEADS):
+                action = _PONG + row[TILE]
+                if slot > 0:
+                    action = _CHOW + 3 * (slot - 1) + row[TILE] - (slot - 1)
+                    if not slot - 1 <= row[TILE] < slot + 2:
+                        continue
+                if legal[action]:
+                    write_claimed(row, action, mine)
+                    may = mine[HAND + _K * player : HAND + _K * player + _K] > 0
+                    then = judge_discards(tables, options, WEIGHTS, mine, may, unseen, found)
+                    out[3 * _K + slot] = min(then / max(now, 1e-9), 4.0) - 1.0
+    # Most hands are worth .1 to 60.
+    out[3 * _K + 1 + _HEADS] = np.log(max(now, 1e-3)) / 4.0
+
+
+@kernel
 def write_features(tables: Any, options: Any, row: Any, legal: Any, out: Any) -> None:
     """Writes the feature vector ([NUM_FEATURES]) of the player to move; see FEATURES."""
     out[:] = 0.0
@@ -265,6 +313,8 @@ def write_features(tables: Any, options: Any, row: Any, legal: Any, out: Any) ->
                 left = lacking_after_claim(tables, options, row, player, action)
                 out[at + 2 + head] = 1.0 if left < now else 0.0
     at += 2 + _HEADS
+    _write_worth(tables, options, row, legal, unseen, out[at : at + _NUM_WORTH])
+    at += _NUM_WORTH
     out[at] = 1.0 if row[PHASE] == _DISCARD_PHASE else 0.0
     out[at + 1] = 1.0 if row[PHASE] == _CLAIM_PHASE else 0.0
     out[at + 2] = player

@@ -17,8 +17,14 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import BoolArray, LongArray
 from klss_spiel.games.mahjong import actions, rules
-from klss_spiel.games.mahjong.compiled import analysis_kernels, batch_kernels, layout
+from klss_spiel.games.mahjong.compiled import (
+    analysis_kernels,
+    batch_kernels,
+    layout,
+    prospector_kernels,
+)
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
+from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
 from klss_spiel.games.mahjong.variant import Variant
 
 FEATURE_VERSION: Final = analysis_kernels.FEATURE_VERSION
@@ -180,8 +186,18 @@ class MahjongBatch:
         return Outcomes(done, points)
 
     def teacher_actions(self, legal: BoolArray) -> LongArray:
-        """[g] what the greedy player does, to learn from."""
-        return self.greedy_actions(legal)
+        """[g] what the prospector does, to learn from."""
+        return self.prospector_actions(legal)
+
+    def prospector_actions(
+        self, legal: BoolArray, weights: npt.NDArray[np.float64] = WEIGHTS
+    ) -> LongArray:
+        """[g] what the prospector does; see `prospector_kernels`."""
+        chosen = np.zeros(self.num_games, np.int64)
+        prospector_kernels.prospector_actions(
+            self._tables, self._options, weights, self.rows, legal, chosen
+        )
+        return chosen
 
     def greedy_actions(self, legal: BoolArray) -> LongArray:
         """[g] what the greedy player does; see `batch_kernels.greedy_action`."""

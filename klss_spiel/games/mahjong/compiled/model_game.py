@@ -73,78 +73,88 @@ def can_search(row: npt.NDArray[np.int32], legal: BoolArray) -> bool:
 
 
 class MahjongModelGame:
-    """Infosets that follow one of them; see `algorithms.olss_search.model_game`.
+    """Infosets that follow others; see `algorithms.olss_search.model_game`.
 
     Attributes:
         variant: which Mahjong.
-        player: whose infosets.
+        num_roots: infosets searched side by side.
     """
 
     num_moves = _K
 
-    def __init__(self, variant: Variant, row: npt.NDArray[np.int32]) -> None:
-        """Starts from an infoset in which the player has to discard.
+    def __init__(self, variant: Variant, rows: Rows) -> None:
+        """Starts from infosets in which the player to move has to discard.
 
         Args:
             variant: which Mahjong.
-            row: [ROW] see `row_of_information_state`; what the player cannot see in it is
-                not looked at.
+            rows: [r, ROW] or [ROW], see `row_of_information_state`; what the player cannot
+                see in them is not looked at.
         """
-        if row[layout.PHASE] != Phase.DISCARD:
-            raise ValueError(
-                f"expected a player who has to discard, got {Phase(int(row[layout.PHASE])).name}"
-            )
         self.variant = variant
-        self.player = int(row[layout.PLAYER])
-        self._root: Rows = model_kernels.veil(row, self.player)
+        self._roots: Rows = np.stack([_veiled(row) for row in np.atleast_2d(rows)], dtype=np.int32)
+        self.num_roots = len(self._roots)
         self._options = options_of(variant)
         self._tables = distance_tables()
 
-    def root_actions(self) -> LongArray:
+    def root_actions(self, root: int) -> LongArray:
         """[k] own discards."""
-        first = layout.HAND + _K * self.player
-        return actions.DISCARD + np.flatnonzero(self._root[first : first + _K])
+        return actions.DISCARD + np.flatnonzero(_own_hands(self._roots[root : root + 1])[0])
 
-    def start(self, number: int) -> Rows:
-        """[number, ROW] copies of the infoset."""
-        return np.tile(self._root, (number, 1))
+    def start(self, roots: LongArray) -> Rows:
+        """[n, ROW] copies of infosets."""
+        return self._roots[roots]
 
     def views(self, rows: Rows) -> tuple[Features, BoolArray]:
         """What a blueprint sees where the player has to discard: [n, f], [n, 105]."""
-        features = np.zeros((len(rows), NUM_FEATURES), np.float32)
+        features = np.empty((len(rows), NUM_FEATURES), np.float32)
         model_kernels.write_all_features_of(self._tables, self._options, rows, features)
         legal = np.zeros((len(rows), actions.NUM_ACTIONS), np.bool_)
-        first = layout.HAND + _K * self.player
-        legal[:, actions.DISCARD : actions.PONG] = rows[:, first : first + _K] > 0
+        legal[:, actions.DISCARD : actions.PONG] = _own_hands(rows) > 0
         return features, legal
 
     def own_move(self, rows: Rows, chosen: LongArray) -> None:
         """The player discards ([n] actions)."""
-        model_kernels.discard_all(rows, self.player, chosen - actions.DISCARD)
+        model_kernels.discard_all(rows, chosen - actions.DISCARD)
 
     def opponent_features(self, rows: Rows) -> Features:
         """[n, f] what a learned model sees after the player's discard."""
-        features = np.zeros((len(rows), NUM_FEATURES), np.float32)
-        players = np.full(len(rows), self.player)
-        model_kernels.view_features_all(self._tables, self._options, rows, players, features)
+        features = np.empty((len(rows), NUM_FEATURES), np.float32)
+        model_kernels.view_features_all(self._tables, self._options, rows, features)
         return features
 
     def unseen(self, rows: Rows) -> FloatArray:
         """[n, 16] tiles that the player does not see; none where the wall is empty."""
         unseen = np.zeros((len(rows), _K), np.int64)
-        model_kernels.unseen_all(self._options, rows, self.player, unseen)
+        model_kernels.unseen_all(self._options, rows, unseen)
         return unseen.astype(np.float64)
 
     def opponent_move(self, rows: Rows, kinds: LongArray) -> None:
         """The opponent discards ([n] kinds)."""
-        model_kernels.opponent_discards_all(rows, self.player, kinds)
+        model_kernels.opponent_discards_all(rows, kinds)
 
     def draw(self, rows: Rows, kinds: LongArray) -> None:
         """The player draws ([n] kinds)."""
-        model_kernels.draw_all(rows, self.player, kinds)
+        model_kernels.draw_all(rows, kinds)
 
     def wins(self, rows: Rows) -> FloatArray:
         """[n] points that the tile just drawn wins, NaN where it does not."""
         points = np.zeros(len(rows), np.int64)
-        model_kernels.wins_all(self._tables, self._options, rows, self.player, points)
+        model_kernels.wins_all(self._tables, self._options, rows, points)
         return np.where(points == _NO_POINTS, np.nan, points)
+
+
+def _veiled(row: npt.NDArray[np.int32]) -> Rows:
+    """What the player to move sees, who has to discard."""
+    if row[layout.PHASE] != Phase.DISCARD:
+        raise ValueError(
+            f"expected a player who has to discard, got {Phase(int(row[layout.PHASE])).name}"
+        )
+    veiled: Rows = model_kernels.veil(row, int(row[layout.PLAYER]))
+    return veiled
+
+
+def _own_hands(rows: Rows) -> Rows:
+    """[n, 16] hands of the players to move."""
+    hands = rows[:, layout.HAND : layout.HAND + 2 * _K].reshape(-1, 2, _K)
+    own: Rows = hands[np.arange(len(rows)), rows[:, layout.PLAYER]]
+    return own

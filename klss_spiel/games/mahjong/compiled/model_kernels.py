@@ -1,6 +1,7 @@
 """Moves of the game that is left when the opponent is a model: discards and draws only.
 
-A row is what the player knows: the opponent's hand is empty in it. See `model_game`.
+A row is what the player of the search knows: the opponent's hand is empty in it. That
+player stays the one to move. See `model_game`.
 """
 
 from __future__ import annotations
@@ -62,10 +63,11 @@ def veil(row: Any, player: int) -> Any:
 
 
 @kernel
-def discard_all(rows: Any, player: int, kinds: Any) -> None:
-    """The player discards a kind in every row."""
+def discard_all(rows: Any, kinds: Any) -> None:
+    """The player to move discards a kind in every row."""
     for i in range(rows.shape[0]):
         row = rows[i]
+        player = row[PLAYER]
         change(row, player, kinds[i], -1)
         row[RIVER + _K * player + kinds[i]] += 1
         row[RIVER_SIZE] += 1
@@ -77,34 +79,33 @@ def discard_all(rows: Any, player: int, kinds: Any) -> None:
 
 
 @kernel
-def unseen_all(options: Any, rows: Any, player: int, unseen: Any) -> None:
+def unseen_all(options: Any, rows: Any, unseen: Any) -> None:
     """Writes [n, 16] tiles that the player does not see; none once the wall is empty."""
     counts = np.zeros(_K, np.int64)
     for i in range(rows.shape[0]):
-        unseen_by(options, rows[i], player, counts)
+        unseen_by(options, rows[i], rows[i, PLAYER], counts)
         for kind in range(_K):
             unseen[i, kind] = max(counts[kind], 0) if rows[i, END] > rows[i, NEXT] else 0
 
 
 @kernel
-def opponent_discards_all(rows: Any, player: int, kinds: Any) -> None:
+def opponent_discards_all(rows: Any, kinds: Any) -> None:
     """The opponent draws something and discards a kind in every row."""
-    opponent = 1 - player
     for i in range(rows.shape[0]):
         row = rows[i]
+        opponent = 1 - row[PLAYER]
         row[END] -= 1
         row[RIVER + _K * opponent + kinds[i]] += 1
         row[RIVER_SIZE] += 1
 
 
 @kernel
-def draw_all(rows: Any, player: int, kinds: Any) -> None:
+def draw_all(rows: Any, kinds: Any) -> None:
     """The player draws a kind in every row."""
     for i in range(rows.shape[0]):
         row = rows[i]
         row[END] -= 1
-        change(row, player, kinds[i], 1)
-        row[PLAYER] = player
+        change(row, row[PLAYER], kinds[i], 1)
         row[PHASE] = _DISCARD_PHASE
         row[DRAWN] = kinds[i]
         row[MAY_WIN] = 1
@@ -112,11 +113,11 @@ def draw_all(rows: Any, player: int, kinds: Any) -> None:
 
 
 @kernel
-def wins_all(tables: Any, options: Any, rows: Any, player: int, points: Any) -> None:
+def wins_all(tables: Any, options: Any, rows: Any, points: Any) -> None:
     """Writes [n] what the tile just drawn wins, or -1 where it does not."""
     for i in range(rows.shape[0]):
         points[i] = -1
-        if distance_with(tables, options, rows[i], player, _NO_TILE, 0, _NO_TILE, 0) == 0:
+        if distance_with(tables, options, rows[i], rows[i, PLAYER], _NO_TILE, 0, _NO_TILE, 0) == 0:
             points[i] = points_of_win(tables, options, rows[i])
 
 
@@ -132,10 +133,10 @@ def view_features(tables: Any, options: Any, row: Any, player: int, out: Any) ->
 
 
 @kernel
-def view_features_all(tables: Any, options: Any, rows: Any, players: Any, out: Any) -> None:
-    """`view_features` of every row ([n, f])."""
+def view_features_all(tables: Any, options: Any, rows: Any, out: Any) -> None:
+    """`view_features` of who has just discarded in every row ([n, f])."""
     for i in range(rows.shape[0]):
-        view_features(tables, options, rows[i], players[i], out[i])
+        view_features(tables, options, rows[i], rows[i, PLAYER], out[i])
 
 
 @kernel

@@ -26,6 +26,7 @@ ViewPlayer = Callable[[Features, BoolArray], LongArray]
 BatchPlayer = Callable[[MahjongBatch, LongArray], LongArray]
 
 GREEDY: Final = "greedy"
+PROSPECTOR: Final = "prospector"
 RANDOM: Final = "random"
 _FAN_PER_UNIT: Final = 20.0
 
@@ -33,6 +34,11 @@ _FAN_PER_UNIT: Final = 20.0
 def greedy_player(games: MahjongBatch, which: LongArray) -> LongArray:
     """Completes the hand as soon as possible; see `batch_kernels.greedy_action`."""
     return games.greedy_actions(games.legal())[which]
+
+
+def prospector(games: MahjongBatch, which: LongArray) -> LongArray:
+    """Looks at points as well as at speed; see `prospector_kernels`."""
+    return games.prospector_actions(games.legal())[which]
 
 
 def random_player(games: MahjongBatch, which: LongArray) -> LongArray:
@@ -50,7 +56,11 @@ def from_view(choose: ViewPlayer) -> BatchPlayer:
     return play
 
 
-SIMPLE_PLAYERS: Final[dict[str, BatchPlayer]] = {GREEDY: greedy_player, RANDOM: random_player}
+SIMPLE_PLAYERS: Final[dict[str, BatchPlayer]] = {
+    GREEDY: greedy_player,
+    PROSPECTOR: prospector,
+    RANDOM: random_player,
+}
 
 
 def play_out(
@@ -101,7 +111,7 @@ class MahjongTraining:
     num_actions: ClassVar[int] = actions.NUM_ACTIONS
     num_moves: ClassVar[int] = tiles.NUM_KINDS
     reward_scale: ClassVar[float] = _FAN_PER_UNIT
-    opponents: ClassVar[tuple[str, ...]] = (GREEDY, RANDOM)
+    opponents: ClassVar[tuple[str, ...]] = (GREEDY, PROSPECTOR, RANDOM)
 
     def environment(self, num_games: int, seed: int) -> MahjongBatch:
         """Games to train on."""

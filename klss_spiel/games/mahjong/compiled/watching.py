@@ -70,21 +70,14 @@ def opponent_discards(
         if barren > _MOST_BARREN_STEPS:
             raise ValueError(f"expected opponents who discard in turn, got none with {variant}")
         which = np.flatnonzero(discards)
-        rows = games.rows[which]
-        players = seen.player[which]
+        after = games.rows[which]
+        model_kernels.discard_all(after, chosen[which] - actions.DISCARD)
         written = np.zeros((len(which), NUM_FEATURES), np.float32)
+        model_kernels.view_features_all(tables, options, after, written)
         unseen = np.zeros((len(which), tiles.NUM_KINDS), np.int64)
-        for player in (0, 1):
-            own = np.flatnonzero(players == player)
-            after = rows[own]
-            model_kernels.discard_all(after, player, chosen[which[own]] - actions.DISCARD)
-            part = np.zeros((len(own), NUM_FEATURES), np.float32)
-            model_kernels.view_features_all(tables, options, after, players[own], part)
-            written[own] = part
-            counts = np.zeros((len(own), tiles.NUM_KINDS), np.int64)
-            model_kernels.unseen_all(options, after, player, counts)
-            unseen[own] = counts
-        features[which], possible[which], waiting[which] = written, unseen > 0, players
+        model_kernels.unseen_all(options, after, unseen)
+        features[which], possible[which] = written, unseen > 0
+        waiting[which] = seen.player[which]
         waiting[games.step(chosen).done] = _NOBODY
         if number >= batch:
             seen_then = np.concatenate([part.features for part in kept])
