@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import FloatArray, IntArray
-from klss_spiel.best_response import best_response_values
 from klss_spiel.hand_payoffs import HandOutcomes, HandPairs, HandPayoffs
 from klss_spiel.sequence_form import SequenceForm, Treeplex
 from klss_spiel.tree import EMPTY_SEQUENCE, NO_ACTION, PLAYERS
+from klss_spiel.treeplex_kernels import best_response_value, realization_plan
 
 NO_SPOT = -1
 FIRST_STAGE = 0
@@ -187,12 +187,24 @@ class PublicGame:
         self, behaviors: tuple[npt.ArrayLike, npt.ArrayLike]
     ) -> tuple[FloatArray, FloatArray]:
         """For each player, [S] the realization plan of behaviour probabilities ([S])."""
-        first, second = (self.form.treeplexes[p].realization_plan(behaviors[p]) for p in PLAYERS)
+        first, second = (
+            realization_plan(
+                self.form.treeplexes[p], self.form.treeplexes[p].vector(behaviors[p], "behavior")
+            )
+            for p in PLAYERS
+        )
         return first, second
 
     def nash_conv(self, behaviors: tuple[npt.ArrayLike, npt.ArrayLike]) -> float:
         """What both players together could gain by deviating: as `best_response.nash_conv`."""
-        return sum(best_response_values(self.form, self.plans(behaviors)))
+        total = 0.0
+        for p in PLAYERS:
+            treeplex = self.form.treeplexes[1 - p]
+            plan = realization_plan(treeplex, treeplex.vector(behaviors[1 - p], "behavior"))
+            gradient = self.form.gradient(p, plan)
+            del plan  # In games that fill the memory.
+            total += best_response_value(self.form.treeplexes[p], gradient)
+        return total
 
     def label(self, spot: Spot, hand: int) -> str:
         """The infoset's name, as trees by ranks have it."""

@@ -108,6 +108,17 @@ class Belief(Protocol):
 
 
 @runtime_checkable
+class TimedBelief(Protocol):
+    """What a `Belief` offers that may be large enough to take noticeable time."""
+
+    def allow(self, seconds: float | None, now: Callable[[], float]) -> None:
+        """Says how long `advance` may take from now on, by a clock; None for any time.
+
+        If exactness would take longer, the belief becomes a sample, which it says.
+        """
+
+
+@runtime_checkable
 class SearchGame(Protocol):
     """A two-player zero-sum game, seen by a search. Letters as above."""
 
@@ -171,6 +182,14 @@ class RepeatingGame(Protocol):
         self, player: int, information_state: str, positions: Positions
     ) -> Positions:
         """The positions, with as many plies towards a draw as the player has to fear."""
+
+
+@runtime_checkable
+class WeighingGame(Protocol):
+    """What a `SearchGame` offers that knows which moves opponents are likely to make."""
+
+    def weighted_belief(self, player: int) -> Belief:
+        """Like `SearchGame.belief`, with weights by how likely the opponent's moves were."""
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ import pytest
 from klss_spiel.jobs import JobError, compute_rows, job_from_columns
 from klss_spiel.matches.match import Match, play_match
 from klss_spiel.row_files import RowFile, read_rows
-from tests import test_jobs
+from tests.helpers import job_functions
 from tests.helpers.interrupts import heed_interrupts
 
 pytestmark = [
@@ -44,7 +44,7 @@ def cluster():
     ]
     head = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
-        test_jobs.wait_for(lambda: _listens(port) or head.poll() is not None)
+        job_functions.wait_for(lambda: _listens(port) or head.poll() is not None)
         time.sleep(5.0)
         assert head.poll() is None, "Ray has not started"
         yield f"ray:127.0.0.1:{port}"
@@ -78,8 +78,8 @@ def is_alive(process):
 
 
 def test_rows_are_those_of_other_executors(cluster, tmp_path):
-    curves = [job_from_columns(test_jobs.curve, {"game": "c", "k": k}) for k in (1, 2)]
-    work = [*test_jobs.squares([5, 13, 2, 8, 1, 7]), *curves]
+    curves = [job_from_columns(job_functions.curve, {"game": "c", "k": k}) for k in (1, 2)]
+    work = [*job_functions.squares([5, 13, 2, 8, 1, 7]), *curves]
     here = compute_rows(work, "in_process", tmp_path / "a.jsonl")
     there = compute_rows(work, cluster, tmp_path / "b.jsonl")
     assert here == there
@@ -91,7 +91,7 @@ def test_rows_are_those_of_other_executors(cluster, tmp_path):
 
 def test_a_cluster_can_be_named_by_the_environment(cluster, monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", cluster.removeprefix("ray:"))
-    assert [row["square"] for row in compute_rows(test_jobs.squares([3]), "ray:auto")] == [9]
+    assert [row["square"] for row in compute_rows(job_functions.squares([3]), "ray:auto")] == [9]
 
 
 def test_matches_are_those_of_other_executors(cluster):
@@ -122,7 +122,7 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
     run = _start(script, cluster, path, log)
     try:
         # All others are finished and one worker is in the middle of number 3.
-        test_jobs.wait_for(lambda: len(read_rows(path)) == 11, seconds=120.0)
+        job_functions.wait_for(lambda: len(read_rows(path)) == 11, seconds=120.0)
         attempts = [line.split() for line in log.read_text().splitlines()]
         (victim,) = [int(process) for k, process in attempts if k == "3"]
         os.kill(victim, signal.SIGKILL)
@@ -141,44 +141,44 @@ def test_a_killed_worker_costs_nothing_but_time(cluster, tmp_path):
 
 def test_a_job_that_kills_its_workers_becomes_an_error(cluster, tmp_path):
     log = tmp_path / "log"
-    work = [job_from_columns(test_jobs.die, {"k": k}, str(log)) for k in (1, 2, 3)]
+    work = [job_from_columns(job_functions.die, {"k": k}, str(log)) for k in (1, 2, 3)]
     rows = compute_rows(work, cluster)
     assert [row.get("square") for row in rows] == [None, 4, 9]
     assert rows[0]["error"].startswith("WorkerDied: a worker of Ray's ended with ActorDiedError")
-    assert sorted(test_jobs.log_of(log)) == [1, 1, 2, 2, 3]
+    assert sorted(job_functions.log_of(log)) == [1, 1, 2, 2, 3]
 
 
 def test_errors_are_rows_unless_the_run_is_strict(cluster, tmp_path):
     path = tmp_path / "rows.csv"
-    rows = compute_rows(test_jobs.squares([13, 2]), cluster, path)
+    rows = compute_rows(job_functions.squares([13, 2]), cluster, path)
     assert [row.get("error") for row in rows] == ["ValueError: 13 is unlucky", None]
     with pytest.raises(JobError, match="13 is unlucky"):
-        compute_rows(test_jobs.squares([13, 2]), cluster, path, strict=True)
+        compute_rows(job_functions.squares([13, 2]), cluster, path, strict=True)
 
 
 def test_workers_are_set_up_with_one_thread_each(cluster, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("XLA_FLAGS", raising=False)
-    work = [job_from_columns(test_jobs.environment, {"k": k}) for k in range(8)]
-    rows = compute_rows(work, cluster, setup=test_jobs.set_up)
+    work = [job_from_columns(job_functions.environment, {"k": k}) for k in range(8)]
+    rows = compute_rows(work, cluster, setup=job_functions.set_up)
     assert {row["OMP_NUM_THREADS"] for row in rows} == {"1"}
     assert {row["XLA_FLAGS"] for row in rows} == {"--xla_cpu_multi_thread_eigen=false"}
     assert {row["SET_UP"] for row in rows} == {"yes"}
     assert len({row["process"] for row in rows}) == 2
     assert os.getpid() not in {row["process"] for row in rows}
     with pytest.raises(RuntimeError, match=r"cannot set up.*no such precision"):
-        compute_rows(work, cluster, setup=test_jobs.fail_to_set_up)
+        compute_rows(work, cluster, setup=job_functions.fail_to_set_up)
     with pytest.raises(RuntimeError, match=r"cannot start.*installed on all machines"):
-        compute_rows(work, cluster, setup=test_jobs.end_now)
+        compute_rows(work, cluster, setup=job_functions.end_now)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_driver_leaves_whole_rows_and_goes_on(cluster, tmp_path, how):
     path, log, script = tmp_path / "rows.csv", tmp_path / "log", tmp_path / "script.py"
-    script.write_text(test_jobs._SCRIPT.replace("slow_square", "slow_square_with_process"))
+    script.write_text(job_functions.SCRIPT.replace("slow_square", "slow_square_with_process"))
     run = _start(script, cluster, path, log)
     try:
-        test_jobs.wait_for(lambda: len(read_rows(path)) >= 5)
+        job_functions.wait_for(lambda: len(read_rows(path)) >= 5)
         os.kill(run.pid, how)
         _, errors = run.communicate(timeout=60)
     finally:
@@ -189,21 +189,23 @@ def test_a_stopped_driver_leaves_whole_rows_and_goes_on(cluster, tmp_path, how):
     # Nobody works on for a driver that is dead.
     workers = {int(line.split()[1]) for line in log.read_text().splitlines()}
     assert len(workers) == 2
-    test_jobs.wait_for(lambda: not any(map(is_alive, workers)))
+    job_functions.wait_for(lambda: not any(map(is_alive, workers)))
     finished = sorted(row["k"] for row in read_rows(path))
     assert 5 <= len(finished) <= 8
     second_log = tmp_path / "second"
-    work = [job_from_columns(test_jobs.quick_square, {"k": k}, str(second_log)) for k in range(40)]
+    work = [
+        job_from_columns(job_functions.quick_square, {"k": k}, str(second_log)) for k in range(40)
+    ]
     rows = compute_rows(work, cluster, output=path)
     assert [row["square"] for row in rows] == [k**2 for k in range(40)]
-    assert sorted(test_jobs.log_of(second_log) + finished) == list(range(40))
+    assert sorted(job_functions.log_of(second_log) + finished) == list(range(40))
 
 
 def test_another_driver_cannot_write_the_same_file(cluster, tmp_path):
     path, log = tmp_path / "rows.csv", tmp_path / "log"
     with RowFile(path), pytest.raises(ValueError, match="being written by another process"):
-        compute_rows(test_jobs.squares([1], str(log)), cluster, path)
-    assert test_jobs.log_of(log) == []
+        compute_rows(job_functions.squares([1], str(log)), cluster, path)
+    assert job_functions.log_of(log) == []
 
 
 def test_a_cluster_that_does_not_run_is_refused(tmp_path):
@@ -211,7 +213,7 @@ def test_a_cluster_that_does_not_run_is_refused(tmp_path):
         probe.bind(("127.0.0.1", 0))  # Nobody listens there.
         address = f"ray:127.0.0.1:{probe.getsockname()[1]}"
         with pytest.raises(ValueError, match="expected a running Ray cluster at 127"):
-            compute_rows(test_jobs.squares([1]), address)
+            compute_rows(job_functions.squares([1]), address)
 
 
 def _start(script, cluster, path, log):

@@ -75,12 +75,31 @@ class CompiledForm:
     def initial_state(self) -> tuple[PlayerVectors, PlayerVectors]:
         """No regrets, uniform strategies."""
         states = []
-        for treeplex, choices in zip(self.form.treeplexes, self.choices, strict=True):
-            strategy = treeplex.uniform()
-            plan = treeplex.realization_plan(strategy)[choices.sequence].astype(self.dtype)
-            strategy = strategy[choices.sequence].astype(self.dtype)
-            zeros = np.zeros_like(plan)
-            states.append(_vectors(zeros, strategy, plan, zeros.copy()))
+        for rows in self.rows:
+            strategy = np.ones(len(rows.start) - 1, dtype=self.dtype)
+            cfr_kernels.fill_uniform(rows, strategy)
+            zeros = np.zeros_like(strategy)
+            states.append(_vectors(zeros, strategy, _plan(rows, strategy), zeros.copy()))
+        return states[0], states[1]
+
+    def state_with(
+        self, kept: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]]
+    ) -> tuple[PlayerVectors, PlayerVectors]:
+        """The state whose regrets, strategies and averages were kept of each player.
+
+        Raises:
+          ValueError: they are of another game or precision.
+        """
+        states = []
+        for p, (rows, (regret, strategy, average)) in enumerate(zip(self.rows, kept, strict=True)):
+            expected = len(rows.start) - 1
+            for vector in (regret, strategy, average):
+                if vector.shape != (expected,) or vector.dtype != self.dtype:
+                    raise ValueError(
+                        f"expected {expected} numbers of {self.dtype} for player {p}, got "
+                        f"{vector.size} of {vector.dtype}: another game's state"
+                    )
+            states.append(_vectors(regret, strategy, _plan(rows, strategy), average))
         return states[0], states[1]
 
     def state_of(self, players: PlayerSolutions) -> tuple[PlayerVectors, PlayerVectors]:
@@ -247,6 +266,12 @@ def _vectors(regret: Any, strategy: Any, plan: Any, average: Any) -> PlayerVecto
         values=np.zeros_like(plan),
         bonus=np.zeros_like(plan),
     )
+
+
+def _plan(rows: PlayerRows, strategy: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    plan = np.ones_like(strategy)
+    cfr_kernels.fill_plan(rows, strategy, plan)
+    return plan
 
 
 def _copied(

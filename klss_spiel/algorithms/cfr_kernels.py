@@ -56,6 +56,24 @@ class PlayerVectors(NamedTuple):
 
 
 @kernel
+def fill_uniform(rows: Any, strategy: Any) -> None:
+    """Uniform behaviour ([S]) wherever something is chosen."""
+    for i in range(len(rows.parent)):
+        begin, end = rows.first[i], rows.first[i + 1]
+        for s in range(begin, end):
+            strategy[s] = 1.0 / float(end - begin)
+
+
+@kernel
+def fill_plan(rows: Any, strategy: Any, plan: Any) -> None:
+    """The plan ([S]) of a strategy; where nothing is chosen it is left alone."""
+    for i in range(len(rows.parent)):
+        before = plan[rows.parent[i]]
+        for s in range(rows.first[i], rows.first[i + 1]):
+            plan[s] = strategy[s] * before
+
+
+@kernel
 def iterate(
     count: int,
     iteration: int,

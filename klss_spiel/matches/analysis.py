@@ -21,7 +21,7 @@ from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.report import SearchReport
 from klss_spiel.algorithms.search.settings import STRONG, SearchSettings
 from klss_spiel.budget import Budget
-from klss_spiel.matches.beliefs import BeliefAt, dark_chess_belief
+from klss_spiel.matches.beliefs import BeliefAt, dark_chess_belief, kriegspiel_belief
 from klss_spiel.openspiel import load_game, turn_based
 from klss_spiel.search_game import Belief, SearchGame
 from klss_spiel.tree import CHANCE, NO_INFOSET
@@ -66,7 +66,7 @@ class Analysis:
       belief_size: positions that fit what the player knows.
       belief_complete: whether these are all of them.
       heat: letter of a kind -> [squares] probability that an enemy piece of that kind
-        stands there, the first rank first; empty for games other than dark chess.
+        stands there, the first rank first; empty for games other than chess.
       width: files of the board; 0 without a board.
       report: of the search.
     """
@@ -162,11 +162,10 @@ def analyse(
             )
         actor.record_action(state, action)
     belief = actor.advance_belief(told)
-    if not len(belief.positions):
-        raise ValueError(f"no position of {game} fits {told!r}")
-    decision = actor.decide(told, _legal_actions(searched, player, told, belief))
+    legal = _legal_actions(searched, player, told, belief)
+    decision = actor.decide(told, legal)
     values = _values(actor, told, len(decision.actions))
-    board = _chess_belief(searched, belief, player)
+    board = _chess_belief(searched, belief, player, legal)
     reveals = {} if board is None else {reveal.move: reveal for reveal in board.reveals}
     candidates = []
     for action, probability, value in zip(
@@ -230,7 +229,16 @@ def analyse_record(
 
 
 def _legal_actions(searched: SearchGame, player: int, told: str, belief: Belief) -> tuple[int, ...]:
-    """The legal actions, which are the same in every position that fits."""
+    """The legal actions, which are the same in every position that fits.
+
+    Raises:
+      ValueError: there is none.
+    """
+    if not len(belief.positions):
+        why = "nothing fits" if belief.complete else "its sampled belief has died out"
+        raise ValueError(
+            f"cannot analyse {searched.name} for player {player} who was told {told!r}: {why}"
+        )
     own = int(searched.infosets(player, told)[0])
     positions = belief.positions[:1]
     children = searched.expand(positions, searched.informed(player, own, positions))
@@ -260,11 +268,17 @@ def _name(game: Any, belief: Belief, player: int, action: int) -> str:
     return str(state.action_to_string(player, action))
 
 
-def _chess_belief(searched: SearchGame, belief: Belief, player: int) -> BeliefAt | None:
+def _chess_belief(
+    searched: SearchGame, belief: Belief, player: int, legal: Sequence[int]
+) -> BeliefAt | None:
+    """What is believed of a game on packed positions; None of others."""
     from klss_spiel.games.chess.packed.counted_positions import boards_of
+    from klss_spiel.games.chess.packed.kriegspiel_search_game import Kriegspiel
     from klss_spiel.games.chess.packed.position_sets import PositionSet
     from klss_spiel.games.chess.packed.search_game import DarkChess
 
+    if isinstance(searched, Kriegspiel):
+        return kriegspiel_belief(searched.setup, belief, player, legal, 0)
     if not isinstance(searched, DarkChess):
         return None
     words = boards_of(belief.positions)

@@ -1,11 +1,10 @@
 """What a player could know in a finished chess game: where the enemy's pieces may stand.
 
-The belief is the set of all positions that fit the player's own moves and observations,
-each counted once. It is exact up to a limit: past it dark chess goes on with a weighted
-sample, and Kriegspiel, whose sets are followed one position at a time, with the belief
-that a search has of the game if it keeps one of packed positions
-(`klss_spiel.search_game.Belief`), from one own turn to the next; else it gives up. All say
-so.
+The belief is the one that a search of the game keeps (`klss_spiel.search_game.Belief`): the
+set of all positions that fit the player's own moves and observations, each counted once,
+up to a limit, and a weighted sample past it. That of Kriegspiel is followed one position at
+a time while it is small, tries of both players included, and then as a search does, from
+one own turn to the next, if a search keeps packed positions; else it gives up. All say so.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import FloatArray, U64Array
-from klss_spiel.games.chess import boards, rules
+from klss_spiel.games.chess import rules
 from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import Belief
 
@@ -130,38 +129,33 @@ def _reveal(
 
 
 def _dark_chess_beliefs(game: Any, actions: Sequence[int], player: int) -> Iterator[BeliefAt]:
-    from klss_spiel.games.chess.packed.information_states import InformationStates
+    """Beliefs as a search of the game keeps them, after every ply."""
+    from klss_spiel.games.chess.packed.counted_positions import boards_of
     from klss_spiel.games.chess.packed.position_sets import PositionSet
-    from klss_spiel.games.chess.packed.transition import Transition
 
-    setup = game.setup
-    if not setup.variant.observe_every_ply:
+    searched = game.search_game(belief_limit=DARK_CHESS_LIMIT)
+    if searched is None:
         raise ValueError("expected rules by which players look at the board after every ply")
-    reader = InformationStates(setup)
-    transition = Transition.of(setup)
-    held = PositionSet.of(setup.start, player, transition)
+    belief: Belief = searched.belief(player)
     state = game.new_initial_state()
-
-    def belief(step: int) -> BeliefAt:
-        mine = not state.is_terminal() and state.current_player() == player
-        return dark_chess_belief(held, step, with_reveals=mine)
-
-    yield belief(0)
-    for step, action in enumerate(actions, start=1):
-        state.apply_action(action)
+    for step in range(len(actions) + 1):
+        if step:
+            state.apply_action(actions[step - 1])
         if state.is_terminal():
             # The end is told to both: nothing is left to be believed.
             yield BeliefAt(step, None)
             return
-        for ply in reader.read(player, state.information_state_string(player)).since(step - 1):
-            if ply.move is None:
-                held = held.after_opponent_move(ply.observation, DARK_CHESS_LIMIT)
-            else:
-                held = held.after_own_move(ply.move, ply.observation)
-        if not len(held):  # a sample that has died out
+        # The own action is in the information state.
+        belief.advance(None, state.information_state_string(player))
+        if not len(belief.positions):  # a sample that has died out
             yield BeliefAt(step, None, False)
             return
-        yield belief(step)
+        mover = state.current_player()
+        words = boards_of(belief.positions)
+        held = PositionSet(
+            searched.transition, player, mover, words, belief.complete, weights=belief.weights
+        )
+        yield dark_chess_belief(held, step, with_reveals=mover == player)
 
 
 def dark_chess_belief(held: PositionSet, step: int, with_reveals: bool) -> BeliefAt:
@@ -248,9 +242,6 @@ def _searchers_beliefs(
     game: Any, actions: Sequence[int], player: int, first: int
 ) -> Iterator[BeliefAt]:
     """Beliefs from the step `first` on, as a search of the game keeps them at own turns."""
-    from klss_spiel.games.chess.packed import positions as packed
-    from klss_spiel.games.chess.packed.counted_positions import boards_of
-
     searched = game.search_game() if hasattr(game, "search_game") else None
     if searched is None:  # followed history by history, tries and all: no picture of a board
         yield BeliefAt(first, None, False)
@@ -275,19 +266,37 @@ def _searchers_beliefs(
             return
         if step < first:
             continue
-        weights: FloatArray | None = getattr(belief, "weights", None)
-        start = game.setup.start
-        board = packed.layout(start.width, start.height)
-        words = boards_of(belief.positions)
-        chosen = _chosen(len(words), weights, _SAMPLED_KRIEGSPIEL_POSITIONS)
-        yield BeliefAt(
-            step,
-            len(words),
-            belief.complete,
-            weights is not None,
-            heat=heat_of(_plain_codes(board, words, player), player, weights),
-            reveals=_kriegspiel_reveals(state, packed.unpack(board, words[chosen], player), player),
-        )
+        yield kriegspiel_belief(game.setup, belief, player, state.legal_actions(), step)
+
+
+def kriegspiel_belief(
+    setup: Any, belief: Belief, player: int, legal: Sequence[int], step: int
+) -> BeliefAt:
+    """What a search's belief of Kriegspiel says of the enemy's pieces and of own tries.
+
+    Args:
+      setup: the game.
+      belief: of packed positions, not empty; its weights count, if it has any.
+      player: whose belief; it is his turn.
+      legal: his actions.
+      step: actions made so far.
+    """
+    from klss_spiel.games.chess.packed import positions as packed
+    from klss_spiel.games.chess.packed.counted_positions import boards_of
+
+    weights: FloatArray | None = getattr(belief, "weights", None)
+    board = packed.layout(setup.start.width, setup.start.height)
+    words = boards_of(belief.positions)
+    chosen = _chosen(len(words), weights, _SAMPLED_KRIEGSPIEL_POSITIONS)
+    looked_at = packed.unpack(board, words[chosen], player)
+    return BeliefAt(
+        step,
+        len(words),
+        belief.complete,
+        weights is not None,
+        heat=heat_of(_plain_codes(board, words, player), player, weights),
+        reveals=_kriegspiel_reveals(setup, legal, looked_at, player),
+    )
 
 
 def _chosen(count: int, weights: FloatArray | None, most: int) -> npt.NDArray[np.int64]:
@@ -304,12 +313,12 @@ def _kriegspiel_belief(step: int, positions: Any, state: Any, player: int) -> Be
     codes = np.array([list(position.squares) for position in found], dtype=np.uint8)
     reveals: tuple[Reveal, ...] = ()
     if not state.is_terminal() and state.current_player() == player:
-        reveals = _kriegspiel_reveals(state, found, player)
+        reveals = _kriegspiel_reveals(state.get_game().setup, state.legal_actions(), found, player)
     return BeliefAt(step, len(found), heat=heat_of(codes, player), reveals=reveals)
 
 
 def _kriegspiel_reveals(
-    state: Any, positions: Sequence[rules.Position], player: int
+    setup: Any, legal: Sequence[int], positions: Sequence[rules.Position], player: int
 ) -> tuple[Reveal, ...]:
     from klss_spiel.games.chess import kriegspiel_umpire as umpire
 
@@ -317,13 +326,10 @@ def _kriegspiel_reveals(
     if len(positions) > _SAMPLED_KRIEGSPIEL_POSITIONS:
         chosen = rng.choice(len(positions), _SAMPLED_KRIEGSPIEL_POSITIONS, replace=False)
         positions = [positions[i] for i in chosen]
-    any_rule = state.get_game().setup.are_there_any
     found = []
-    for action in state.legal_actions():
-        name = state.action_to_string(action)
-        width, height = positions[0].width, positions[0].height
-        move = boards.move_from_uci(name, width, height)
-        steps = [umpire.step_of(position, move, any_rule) for position in positions]
+    for action in legal:
+        name, move = setup.table.names[action], setup.table.moves[action]
+        steps = [umpire.step_of(position, move, setup.are_there_any) for position in positions]
         heard = ["illegal" if s is None else s.announcement.heard[player] for s in steps]
         _, counts = np.unique(heard, return_counts=True)
         takes = [s is not None and s.announcement.square is not None for s in steps]

@@ -31,16 +31,14 @@ class Believer:
         self._lost = False
 
     def see(self, told: str) -> Positions:
-        """[n] the positions that fit what the player is told now; none if all are lost."""
+        """[n] the positions that fit what the player is told now; none if all are lost.
+
+        Raises:
+          ValueError: certainly none fits, or too many do and the game does not sample.
+        """
         if self._lost:
             return np.empty(0)
-        try:
-            self._belief.advance(self._last, told)
-        except ValueError:
-            if self._belief.complete:
-                raise
-            self._lost = True
-            return np.empty(0)
+        self._belief.advance(self._last, told)
         positions = self._belief.positions
         self._lost = not len(positions)
         return positions
@@ -185,7 +183,9 @@ class IsmctsPlayer:
 
     def _draw(self, state: Any, player: int) -> Any:
         del state, player
-        return self._states[self._rng.integers(len(self._states))].clone()
+        weights = self._believer.weights
+        share = None if weights is None else weights / weights.sum()
+        return self._states[self._rng.choice(len(self._states), p=share)].clone()
 
 
 def _through_states(seat: Seat, limit: int | None) -> OpenSpielSearchGame:

@@ -25,7 +25,12 @@ HUMAN = "human"
 BY_RESIGNATION = "resignation"
 ABANDONED = "abandoned"
 _QUIT = ("quit", "q", "exit")
-_LIST = ("?", "help")
+_LIST = "?"
+_HELP = "help"
+_COMMANDS = (
+    "? lists your moves, hint asks a search, undo takes your last move back, "
+    "save [FILE] keeps the game, resign loses it, quit leaves it."
+)
 _PGN_GAMES = ("python_dark_chess", "python_kriegspiel")
 
 
@@ -184,7 +189,7 @@ class Table:
             minutes, seconds = divmod(int(self._remaining[player]), 60)
             clock = f", {minutes}:{seconds:02d} left"
         count = len(self.state.legal_actions())
-        self._show(f"Your move, player {player} ({count} legal, ? lists them{clock}):")
+        self._show(f"Your move, player {player} ({count} legal, ? lists them{clock}; or help):")
         while True:
             typed = self._read().strip()
             word, _, rest = typed.partition(" ")
@@ -204,8 +209,10 @@ class Table:
                 self._show(self._hint(player))
             elif command == "save":
                 self._arrange_saving(rest.strip())
-            elif not typed or command in _LIST:
+            elif not typed or typed == _LIST:
                 self._show(self._listed(player))
+            elif command == _HELP:
+                self._show(_COMMANDS)
             else:
                 try:
                     return action_typed(self.state, player, typed)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
+import pathlib
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from absl import logging
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
@@ -20,15 +23,20 @@ from klss_spiel.games.poker.flop_holdem import flop_public_game
 from klss_spiel.games.poker.hand_sizes import HandSize, hand_size
 from klss_spiel.games.poker.leduc_family import ACTIONS, PokerGame, parse_game
 from klss_spiel.games.poker.public_poker import leduc_public_game
+from klss_spiel.npz_files import load_arrays
 from klss_spiel.progress import Progress
 from klss_spiel.public_game import PublicGame
+from klss_spiel.run.blueprint_states import SavedArrays
 from klss_spiel.run.stopped_blueprints import stopped_cfr
 from klss_spiel.tree import PLAYERS
+from klss_spiel.treeplex_kernels import behavior_of
 
 # Measured on one core: what CFR does at a sequence of an order-1 subgame, and what it
 # takes to lay such a subgame out.
 _SECONDS_PER_SEQUENCE = 10e-9
 _SECONDS_PER_SUBGAME_SEQUENCE = 0.5e-6
+# What it takes to lay one out and to solve it by cutting planes.
+_SECONDS_PER_EXACT_SEQUENCE = 0.5e-6
 # Of both players after the board with one pair of hands, rounded up.
 _SEQUENCES_PER_PAIR = 7
 
@@ -55,14 +63,30 @@ class HandSetting:
 
 
 @functools.lru_cache(maxsize=1)
-def make_setting(name: str, target: float) -> HandSetting:
-    """The game of a name with a blueprint by CFR of exploitability `target` or less."""
+def make_setting(name: str, target: float, folder: str | None = None) -> HandSetting:
+    """The game of a name with a blueprint by CFR of exploitability `target` or less.
+
+    Args:
+      name: of the game.
+      target: nash_conv to stop at.
+      folder: where the blueprint's state is kept, to go on from; None for nowhere.
+    """
     start = time.monotonic()
     game = public_game(parse_game(name))
-    solution, reached = stopped_cfr(game.form, game.name, target)
-    behaviors = solution.average_behavior_of(0), solution.average_behavior_of(1)
+    state = None if folder is None else SavedArrays(_state_file(folder, name, target))
+    solution, reached = stopped_cfr(game.form, game.name, target, state)
+    iterations = solution.iterations
+    sums = solution.average_sum_of(0), solution.average_sum_of(1)
+    del solution  # In games that fill the memory.
+    first, second = (behavior_of(game.form.treeplexes[p], sums[p]) for p in PLAYERS)
     seconds = time.monotonic() - start
-    return HandSetting(game, behaviors, reached, solution.iterations, seconds)
+    return HandSetting(game, (first, second), reached, iterations, seconds)
+
+
+def _state_file(folder: str, *what: object) -> pathlib.Path:
+    """The file of something in the folder of states."""
+    digest = hashlib.sha256(repr(what).encode()).hexdigest()[:8]
+    return pathlib.Path(folder) / f"{what[0]}_{digest}.npz"
 
 
 def public_game(game: PokerGame) -> PublicGame:
@@ -71,20 +95,35 @@ def public_game(game: PokerGame) -> PublicGame:
 
 
 def estimated_minutes(
-    size: HandSize, recipe: SubgameRecipe, iterations: int, num_strategies: int | None
-) -> float:
-    """What refining both players takes on one core, about."""
+    size: HandSize, recipe: SubgameRecipe, iterations: int | None, num_strategies: int | None
+) -> float | None:
+    """What refining both players takes on one core, about.
+
+    Args:
+      size: of the game.
+      recipe: the method.
+      iterations: of CFR; None for exact solutions.
+      num_strategies: of the opponent in OLSS-I.
+
+    Returns:
+      Minutes; None if nobody knows, for linear programs of whole closures.
+    """
+    if iterations is None and not has_few_plans(recipe):
+        return None
     if recipe.order == COMMON_KNOWLEDGE:
+        assert iterations is not None
         return 2 * iterations * size.iteration_seconds / 60.0
-    copies = num_strategies or 1
     per_board = size.closures // size.boards
-    of_subgames = per_board * size.pairs**2 / size.boards * _SEQUENCES_PER_PAIR * copies
+    of_subgames = per_board * size.pairs**2 / size.boards * _SEQUENCES_PER_PAIR
+    if iterations is None:
+        return 2 * of_subgames * _SECONDS_PER_EXACT_SEQUENCE / 60.0
+    of_subgames *= num_strategies or 1
     per_sequence = iterations * _SECONDS_PER_SEQUENCE + _SECONDS_PER_SUBGAME_SEQUENCE
     return 2 * of_subgames * per_sequence / 60.0
 
 
 def check_time(columns: Mapping[str, Any], minutes: float) -> None:
-    """Refuses a row of `olss_tables` by CFR that takes too long.
+    """Refuses a row of `olss_tables` that takes too long.
 
     Raises:
       ValueError: it does, with the estimate.
@@ -92,10 +131,11 @@ def check_time(columns: Mapping[str, Any], minutes: float) -> None:
     size, recipe = hand_size(parse_game(columns["game"])), parse_recipe(columns["recipe"])
     steps = columns["iterations"]
     estimate = estimated_minutes(size, recipe, steps, columns["opponent_strategies"])
-    if estimate > minutes:
+    if estimate is not None and estimate > minutes:
+        how = "exactly" if steps is None else f"with {steps} iterations"
         raise ValueError(
             f"{recipe.name} in {columns['game']} takes about {estimate:,.0f} minutes on a core "
-            f"with {steps} iterations; expected at most {minutes:g} (--max_minutes), fewer "
+            f"{how}; expected at most {minutes:g} (--max_minutes), fewer "
             "--iterations or recipes of common knowledge: unsafe, maxmargin, resolve"
         )
 
@@ -105,8 +145,8 @@ def log_estimate(columns: Mapping[str, Any]) -> None:
     size, recipe = hand_size(parse_game(columns["game"])), parse_recipe(columns["recipe"])
     steps = columns["iterations"]
     minutes = "an unknown number of minutes by linear programming"
-    if steps is not None:
-        estimate = estimated_minutes(size, recipe, steps, columns["opponent_strategies"])
+    estimate = estimated_minutes(size, recipe, steps, columns["opponent_strategies"])
+    if estimate is not None:
         minutes = f"about {estimate:.1f} minutes on a core"
     logging.info(
         "%s by %s: %d hands, %d boards, %d sequences, %.1f GB, %s",
@@ -120,6 +160,7 @@ def refined(
     recipe: SubgameRecipe,
     solver: SubgameSolver,
     factors: Sequence[float] | None,
+    folder: str | None = None,
 ) -> Behaviors:
     """The blueprint with both players' sides refined after the community card.
 
@@ -129,12 +170,22 @@ def refined(
       solver: of the subgames.
       factors: by what fold, call and raise are multiplied in the strategies that a recipe
         limits the opponent to, besides the blueprint; None for other recipes.
+      folder: where it is kept how far this is, to go on from; None for nowhere.
     """
     sides = []
     for player in PLAYERS:
         strategies = None
         if factors is not None:
             strategies = opponent_behaviors(setting, 1 - player, factors)
+        progress = Progress(
+            f"{setting.game.name}: closures of player {player} by {recipe.name}",
+            len(setting.game.closures),
+        )
+        start, after = None, None
+        if folder is not None:
+            what = (setting.nash_conv, setting.iterations, recipe, solver, factors, player)
+            saved = SavedArrays(_state_file(folder, setting.game.name.split()[0], *what))
+            start, after = _restored_side(saved), functools.partial(_save_side, saved)
         sides.append(
             refine_by_hands(
                 setting.game,
@@ -143,13 +194,28 @@ def refined(
                 player=player,
                 solver=solver,
                 opponent_behaviors=strategies,
-                progress=Progress(
-                    f"{setting.game.name}: closures of player {player} by {recipe.name}",
-                    len(setting.game.closures),
-                ),
+                progress=progress,
+                start=start,
+                after=after,
             )
         )
+        if folder is not None:
+            _save_side(saved, len(setting.game.closures), sides[-1], always=True)
     return sides[0], sides[1]
+
+
+def _save_side(
+    saved: SavedArrays, closures: int, refined: FloatArray, always: bool = False
+) -> None:
+    if always or saved.is_due:
+        saved.save({"closures": np.array(closures), "refined": refined})
+
+
+def _restored_side(saved: SavedArrays) -> tuple[int, FloatArray] | None:
+    if not saved.path.exists():
+        return None
+    data = load_arrays(saved.path, ("closures", "refined"), "a refined side")
+    return int(data["closures"]), data["refined"]
 
 
 def opponent_behaviors(
@@ -165,6 +231,11 @@ def opponent_behaviors(
         for action in ACTIONS
     ]
     return [behavior, *biased]
+
+
+def has_few_plans(recipe: SubgameRecipe) -> bool:
+    """Whether a method's subgames are those of one hand: see `cutting_planes`."""
+    return recipe.order == 1
 
 
 def has_subgames(recipe: SubgameRecipe) -> bool:

@@ -20,8 +20,9 @@ memory; what memory and time a row needs is estimated before it is begun.
 The opponent strategies of OLSS-I are the blueprint and, for each of fold, call and
 raise, a copy that plays it 5 times as often (n=4), and 20 times as often (n=7).
 
-Deviations: subgames are solved by CFR+ (or exactly, `--solver=lp`), not by CFR with
-sampled chance, so that iterations are not the paper's. The gift scale is 1, with which
+Deviations: subgames are solved by CFR+ (or exactly, `--solver=lp`; by hands those of order
+1 are, `solver` says so), not by CFR with sampled chance, so that iterations are not the
+paper's. The gift scale is 1, with which
 Safe-1-KLSS is safe; the paper's experiments use 2. The paper prints a second line
 called Leduc(2,3,1), which is left out.
 """
@@ -29,40 +30,33 @@ called Leduc(2,3,1), which is left out.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from absl import flags, logging
 
-from klss_spiel.algorithms.subgame.opponent_strategies import biased_strategies
+from klss_spiel.algorithms.subgame.cutting_planes import CuttingPlanes
 from klss_spiel.algorithms.subgame.recipes import (
     Gadget,
     Margin,
     SubgameRecipe,
     parse_recipe,
 )
-from klss_spiel.algorithms.subgame.refine import Schedule, infosets_after_chance, refine
 from klss_spiel.algorithms.subgame.solvers import Cfr, LinearProgramming, SubgameSolver
 from klss_spiel.best_response import nash_conv
 from klss_spiel.games.poker.hand_sizes import check_hand_size
 from klss_spiel.games.poker.leduc_family import (
-    ACTIONS,
     PokerGame,
     check_size,
     game_size,
     parse_game,
 )
-from klss_spiel.games.poker.rank_trees import poker_tree
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
-from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.progress import Progress
 from klss_spiel.run import job_flags, olss_by_hands, olss_report, output, stopped_blueprints
+from klss_spiel.run.olss_by_nodes import BIASES, make_setting, refined
 from klss_spiel.run.olss_report import OLSS_TABLE2, RECIPES
-from klss_spiel.run.stopped_blueprints import MCCFR, METHODS, Blueprint
-from klss_spiel.sequence_form import SequenceForm, sequence_form_from_tree
-from klss_spiel.tree import PLAYERS, GameTree
+from klss_spiel.run.stopped_blueprints import MCCFR, METHODS
 
 PRESETS = {"olss_table2": tuple(OLSS_TABLE2)}
 DEFAULT_TARGET = 0.15
@@ -74,9 +68,9 @@ _MOST_NODES = 1_000_000
 MOST_MINUTES = 600.0
 CFR = "cfr"
 LP = "lp"
-# By what the probabilities of fold, call and raise are multiplied, for each number of
-# opponent strategies.
-BIASES: Mapping[int, tuple[float, ...]] = {1: (), 4: (5.0,), 7: (5.0, 20.0)}
+# Exact where a hand has few plans (`cutting_planes`), CFR elsewhere.
+AUTO = "auto"
+SOLVERS = (AUTO, CFR, LP)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +81,7 @@ class Config:
       games: names of `leduc_family`.
       recipes: names of methods.
       seeds: number of blueprints by MCCFR.
-      solver: CFR or LP.
+      solver: one of SOLVERS.
       iterations: of CFR in each subgame; a row for each number.
       gift_scales: eta of the recipes that have gifts; a row for each.
       opponent_strategies: how many those recipes have that limit the opponent; a row
@@ -97,12 +91,14 @@ class Config:
       gigabytes: memory there is; None is this machine's.
       layout: NODES or HANDS; None is what suits each game.
       minutes: rows by hands that take longer on a core, by estimate, are refused.
+      state: folder that is told every few minutes how far a row by hands is, to go on
+        from after a kill; None for none.
     """
 
     games: tuple[str, ...]
     recipes: tuple[str, ...] = RECIPES
     seeds: int = 3
-    solver: str = CFR
+    solver: str = AUTO
     iterations: tuple[int, ...] = (1000,)
     gift_scales: tuple[float, ...] = (1.0,)
     opponent_strategies: tuple[int, ...] = (4,)
@@ -111,6 +107,7 @@ class Config:
     gigabytes: float | None = None
     layout: str | None = None
     minutes: float = MOST_MINUTES
+    state: str | None = None
 
     def __post_init__(self) -> None:
         if not self.games:
@@ -134,8 +131,8 @@ class Config:
                 )
         if self.seeds < 1:
             raise ValueError(f"expected at least one seed, got {self.seeds}")
-        if self.solver not in (CFR, LP):
-            raise ValueError(f"expected the solver {CFR} or {LP}, got {self.solver!r}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"expected the solver {' or '.join(SOLVERS)}, got {self.solver!r}")
         if not self.iterations or min(self.iterations) < 1:
             raise ValueError(f"expected at least one iteration, got {self.iterations}")
         for count in self.opponent_strategies:
@@ -145,10 +142,9 @@ class Config:
             raise ValueError(f"expected gift scales of at least 0, got {self.gift_scales}")
         if self.target is not None and not self.target > 0.0:
             raise ValueError(f"expected a target above 0, got {self.target}")
-        if self.solver == CFR:
-            for columns in _columns(self):
-                if columns["layout"] == HANDS:
-                    olss_by_hands.check_time(columns, self.minutes)
+        for columns in _columns(self):
+            if columns["layout"] == HANDS:
+                olss_by_hands.check_time(columns, self.minutes)
 
 
 def default_layout(game: PokerGame) -> str:
@@ -169,89 +165,6 @@ def _default_method(game: PokerGame, layout: str) -> str:
     return stopped_blueprints.CFR if layout == HANDS else stopped_blueprints.default_method(game)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Setting:
-    """A game with one blueprint.
-
-    Attributes:
-      name: of the game.
-      tree: the game.
-      form: its sequence form.
-      blueprint: where it was stopped, and how it was made.
-      seconds: that making it took.
-    """
-
-    name: str
-    tree: GameTree
-    form: SequenceForm
-    blueprint: Blueprint
-    seconds: float
-
-
-@functools.lru_cache(maxsize=1)
-def make_setting(name: str, method: str, target: float, seed: int) -> Setting:
-    """The game of a name with a blueprint of exploitability `target` or a little less."""
-    start = time.monotonic()
-    game = parse_game(name)
-    tree, form = _game(name)
-    blueprint = stopped_blueprints.make_blueprint(game, tree, form, method, target, seed)
-    return Setting(name, tree, form, blueprint, time.monotonic() - start)
-
-
-@functools.lru_cache(maxsize=1)
-def _game(name: str) -> tuple[GameTree, SequenceForm]:
-    tree = poker_tree(parse_game(name))
-    return tree, sequence_form_from_tree(tree)
-
-
-def refined(
-    setting: Setting,
-    recipe: SubgameRecipe,
-    solver: SubgameSolver,
-    num_strategies: int | None = None,
-) -> BehaviorPolicy:
-    """The blueprint with both players' sides refined after the community card.
-
-    Args:
-      setting: the game and the blueprint.
-      recipe: the method.
-      solver: of the subgames.
-      num_strategies: a key of BIASES, for recipes that limit the opponent.
-    """
-    tree, blueprint = setting.tree, setting.blueprint.policy
-    result = blueprint
-    for player in PLAYERS:
-        of_player = recipe
-        if num_strategies is not None:
-            strategies = opponent_strategies(blueprint, 1 - player, num_strategies)
-            of_player = recipe(opponent_strategies=strategies)
-        refinement = refine(
-            blueprint,
-            of_player,
-            player=player,
-            where=infosets_after_chance(tree, player),
-            schedule=Schedule.SEPARATE,
-            solver=solver,
-            progress=Progress(f"{setting.name}: infosets of player {player} by {recipe.name}"),
-        )
-        result = result.replace(player, refinement.policy.probabilities[player])
-    return result
-
-
-def opponent_strategies(
-    blueprint: BehaviorPolicy, opponent: int, count: int
-) -> tuple[BehaviorPolicy, ...]:
-    """The blueprint and its biased copies (OLSS, appendix C.2).
-
-    Args:
-      blueprint: strategies of both players.
-      opponent: whose strategy is biased.
-      count: a key of BIASES.
-    """
-    biased = [biased_strategies(blueprint, opponent, ACTIONS, factor) for factor in BIASES[count]]
-    return (blueprint, *(policy for policies in biased for policy in policies[1:]))
-
-
 def run(config: Config, **how: Any) -> list[dict[str, Any]]:
     """Computes the rows: one per game, seed, recipe and option; `how` as in `compute_rows`."""
     return compute_rows(make_jobs(config), setup=output.use_double_precision, **how)
@@ -260,14 +173,15 @@ def run(config: Config, **how: Any) -> list[dict[str, Any]]:
 def make_jobs(config: Config) -> list[Job]:
     """A job for each row; those with the same blueprint are a group."""
     return [
-        job_from_columns(compute_row, columns, group=f"{columns['game']} {columns['seed']}")
+        job_from_columns(
+            compute_row, columns, config.state, group=f"{columns['game']} {columns['seed']}"
+        )
         for columns in _columns(config)
     ]
 
 
 def _columns(config: Config) -> list[dict[str, Any]]:
     columns = []
-    iterations = config.iterations if config.solver == CFR else (None,)
     for name in config.games:
         game = parse_game(name)
         printed = OLSS_TABLE2.get(game.name)
@@ -277,6 +191,7 @@ def _columns(config: Config) -> list[dict[str, Any]]:
         for seed in range(config.seeds if method == MCCFR else 1):
             for recipe in config.recipes:
                 parsed = parse_recipe(recipe)
+                solver = _solver_of(config.solver, layout, parsed)
                 has_gift = parsed.margin == Margin.SAFE_GIFT
                 limited = parsed.gadget in (Gadget.REACHING, Gadget.PLAYING)
                 columns += [
@@ -287,26 +202,37 @@ def _columns(config: Config) -> list[dict[str, Any]]:
                         "layout": layout,
                         "blueprint_by": method,
                         "target": target,
-                        "solver": config.solver,
+                        "solver": solver,
                         "iterations": steps,
                         "gift_scale": scale,
                         "opponent_strategies": count,
                     }
                     for scale in (config.gift_scales if has_gift else (None,))
                     for count in (config.opponent_strategies if limited else (None,))
-                    for steps in iterations
+                    for steps in (config.iterations if solver == CFR else (None,))
                 ]
     return columns
 
 
-def compute_row(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The results of one row: the blueprint refined by one recipe."""
+def _solver_of(solver: str, layout: str, recipe: SubgameRecipe) -> str:
+    if solver != AUTO:
+        return solver
+    return LP if layout == HANDS and olss_by_hands.has_few_plans(recipe) else CFR
+
+
+def compute_row(columns: Mapping[str, Any], state: str | None = None) -> dict[str, Any]:
+    """The results of one row: the blueprint refined by one recipe; `state` as in `Config`."""
     recipe = parse_recipe(columns["recipe"])
     if columns["gift_scale"] is not None:
         recipe = recipe(gift_scale=columns["gift_scale"])
-    solver = LinearProgramming() if columns["solver"] == LP else Cfr(columns["iterations"])
-    compute = _results_by_hands if columns["layout"] == HANDS else _results_by_nodes
-    results = compute(columns, recipe, solver)
+    solver: SubgameSolver = Cfr(columns["iterations"] or 1)
+    if columns["solver"] == LP:
+        few = columns["layout"] == HANDS and olss_by_hands.has_few_plans(recipe)
+        solver = CuttingPlanes() if few else LinearProgramming()
+    if columns["layout"] == HANDS:
+        results = _results_by_hands(columns, recipe, solver, state)
+    else:
+        results = _results_by_nodes(columns, recipe, solver)
     printed = OLSS_TABLE2.get(columns["game"])
     if printed is not None and printed.blueprint != columns["target"]:
         printed = None
@@ -339,14 +265,14 @@ def _results_by_nodes(
 
 
 def _results_by_hands(
-    columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver
+    columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver, state: str | None
 ) -> dict[str, float]:
     count = columns["opponent_strategies"]
     olss_by_hands.log_estimate(columns)
-    setting = olss_by_hands.make_setting(columns["game"], columns["target"])
+    setting = olss_by_hands.make_setting(columns["game"], columns["target"], state)
     start = time.monotonic()
     factors = None if count is None else BIASES[count]
-    behaviors = olss_by_hands.refined(setting, recipe, solver, factors)
+    behaviors = olss_by_hands.refined(setting, recipe, solver, factors, state)
     return {
         "seconds": time.monotonic() - start,
         "blueprint": setting.nash_conv,
@@ -376,7 +302,12 @@ def define_flags() -> None:
         "given several times.",
     )
     flags.DEFINE_integer("seeds", 3, "Number of blueprints to take means over.", lower_bound=1)
-    flags.DEFINE_enum("solver", CFR, [CFR, LP], "Of the subgames.")
+    flags.DEFINE_enum(
+        "solver",
+        AUTO,
+        list(SOLVERS),
+        "Of the subgames: cfr, lp (exact), or auto: exact for order 1 by hands, cfr elsewhere.",
+    )
     flags.DEFINE_integer("iterations", 1000, "Of CFR in every subgame.", lower_bound=1)
     flags.DEFINE_list("gift_scale", ["1"], "Scales of the gift (eta), e.g. 1,2; above 1 unsafe.")
     flags.DEFINE_list("opponent_strategies", ["4"], "Numbers of strategies in OLSS: 1, 4, 7.")
@@ -389,6 +320,12 @@ def define_flags() -> None:
         "max_minutes", MOST_MINUTES, "Refuse rows by hands that take longer on a core."
     )
     flags.DEFINE_float("max_gigabytes", None, "Refuse games that need more memory than this.")
+    flags.DEFINE_string(
+        "state",
+        None,
+        "Folder in which rows by hands save every few minutes how far they are; the same command "
+        "goes on from there after a kill, and other rows take the blueprint from there.",
+    )
     flags.DEFINE_bool(
         "curve",
         False,
@@ -425,6 +362,7 @@ def main() -> None:
         gigabytes=values.max_gigabytes,
         layout=values.layout,
         minutes=values.max_minutes,
+        state=values.state,
     )
     if values.curve:
         curve = olss_report.curve_file(values.output)

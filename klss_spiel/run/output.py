@@ -151,6 +151,12 @@ def use_double_precision() -> None:
         os.environ["JAX_ENABLE_X64"] = "1"
 
 
+def set_up_worker() -> None:
+    """Makes another process compute as a binary does."""
+    compilation_cache.enable()
+    use_double_precision()
+
+
 def emit(rows: Sequence[Row], as_json: bool, table: str | None = None) -> None:
     """Writes rows to standard output, as JSON or as `table` (by default `format_table`)."""
     text = to_json(rows) if as_json else format_table(rows) if table is None else table

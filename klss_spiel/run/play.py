@@ -7,6 +7,7 @@ You see what your player is told and nothing else. Type an action as the game wr
 in any case, or by its number; chess takes UCI and SAN. These are no actions:
 
     ?             lists the legal actions
+    help          lists these words
     hint          asks a search that knows what you know
     undo          takes your last move back (without a clock)
     save [FILE]   writes the game when it is over: .pgn for chess, .json for any game
@@ -24,7 +25,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from absl import flags
+from absl import flags, logging
 
 import klss_spiel  # noqa: F401  (registers the games)
 from klss_spiel.algorithms.search.settings import PRESETS
@@ -100,7 +101,13 @@ def main() -> None:
         if reports:
             print(text, file=sys.stderr, flush=True)
 
-    row = run(config, input, show, report)
+    verbosity = logging.get_verbosity()
+    if HUMAN in config.players and values["verbosity"].using_default_value:
+        logging.set_verbosity(logging.WARNING)  # news of the search are no help amid a board
+    try:
+        row = run(config, input, show, report)
+    finally:
+        logging.set_verbosity(verbosity)
     if values.json or values.human == "none":
         shown = [column for column in row if column not in ("moves", "actions")]
         output.emit([row], values.json, output.format_table([row], shown))

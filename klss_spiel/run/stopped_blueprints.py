@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyspiel
 from absl import logging
 
 from klss_spiel.algorithms.cfr_solution import Solution
-from klss_spiel.best_response import best_response_value, nash_conv
+from klss_spiel.best_response import nash_conv
 from klss_spiel.games.poker.leduc_family import CARDS, PokerGame
 from klss_spiel.openspiel import infoset_states, load_game
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.progress import Progress
 from klss_spiel.sequence_form import SequenceForm
-from klss_spiel.tree import PLAYERS, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, GameTree
+
+if TYPE_CHECKING:
+    from klss_spiel.run.blueprint_states import SavedArrays
 
 MCCFR = "mccfr"
 CFR = "cfr"
@@ -30,6 +34,8 @@ _GREATEST_GROWTH = 2.0
 # several iterations; the first is taken after so many.
 _MANY_SEQUENCES = 10_000_000
 _FIRST_CHECK_IF_LARGE = 10
+# Iterations of such a game between two looks at the clock.
+_BETWEEN_SAVES = 10
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -119,7 +125,9 @@ def _by_cfr(tree: GameTree, form: SequenceForm, target: float) -> Blueprint:
     return Blueprint(policy, reached, solution.iterations)
 
 
-def stopped_cfr(form: SequenceForm, name: str, target: float) -> tuple[Solution, float]:
+def stopped_cfr(
+    form: SequenceForm, name: str, target: float, state: SavedArrays | None = None
+) -> tuple[Solution, float]:
     """CFR's average of all iterations as soon as its nash_conv, also returned, is `target`.
 
     Games that fill the memory are solved in single precision and looked at rarely.
@@ -128,35 +136,60 @@ def stopped_cfr(form: SequenceForm, name: str, target: float) -> tuple[Solution,
       form: the game.
       name: of the game, to report progress with.
       target: nash_conv to stop at.
+      state: where to save how far this is, every few minutes and at the end, and to go on
+        from; None for nowhere.
     """
     # Compiled loops take a while to import.
     from klss_spiel.algorithms import cfr, regret
+    from klss_spiel.algorithms.cfr_compiled import compile_form
+    from klss_spiel.run import blueprint_states
 
     is_large = form.treeplexes[0].num_sequences > _MANY_SEQUENCES
-    prepared = cfr.prepare(form, dtype=np.float32 if is_large else None)
+    prepared = compile_form(form, np.float32 if is_large else np.float64)
     solution: cfr.Solution | None = None
     progress = Progress(f"CFR iterations of {name}")
-    steps = _FIRST_CHECK_IF_LARGE if is_large else 1
+    goal = _FIRST_CHECK_IF_LARGE if is_large else 1
+    if state is not None:
+        solution = blueprint_states.restored_solution(state, prepared)
+        if solution is not None:
+            logging.info("%s: goes on after %d iterations", name, solution.iterations)
+            goal = solution.iterations
     while True:
-        solution = cfr.solve(
-            prepared, steps, regret.RM, cfr.UNIFORM, start=solution, use_up_start=True
-        )
+        done = 0 if solution is None else solution.iterations
+        while done < goal or solution is None:
+            steps = min(goal - done, _BETWEEN_SAVES) if is_large else goal - done
+            solution = cfr.solve(
+                prepared, steps, regret.RM, cfr.UNIFORM, start=solution, use_up_start=True
+            )
+            done = solution.iterations
+            progress.update(done)
+            if state is not None and state.is_due:
+                blueprint_states.save_solution(state, solution, prepared)
         reached = _nash_conv(form, solution)
-        progress.update(solution.iterations)
+        logging.log(
+            logging.INFO if is_large else logging.DEBUG,
+            "%s: nash_conv %.4f after %d iterations",
+            *(name, reached, done),
+        )
         if reached <= target:
+            if state is not None:
+                blueprint_states.save_solution(state, solution, prepared)
             return solution, reached
         growth = _LEAST_GROWTH
         if is_large:
             growth = min(max(reached / target, _LEAST_GROWTH), _GREATEST_GROWTH)
-        steps = max(1, int(solution.iterations * (growth - 1.0)))
+        goal = done + max(1, int(done * (growth - 1.0)))
 
 
 def _nash_conv(form: SequenceForm, solution: Solution) -> float:
     """Of the average, one player after the other."""
+    from klss_spiel.treeplex_kernels import best_response_value
+
     total = 0.0
     for p in PLAYERS:
-        treeplex = form.treeplexes[p]
-        plan = treeplex.realization_plan(solution.average_behavior_of(p))
+        # A sum of realization plans is one, but for its scale.
+        plan = solution.average_sum_of(p)
+        plan /= plan[EMPTY_SEQUENCE]
         gradient = form.gradient(1 - p, plan)
         del plan
         total += best_response_value(form.treeplexes[1 - p], gradient)

@@ -12,6 +12,10 @@ The defaults take about 4 minutes of one core. Positions are kept in NAME.positi
 the output, the state of training in NAME.training.safetensors, and the same command goes
 on from there after Ctrl-C or a kill; both may be deleted afterwards. The same flags and
 teacher give the same network. --tune fits it to results of Fog-of-War games.
+
+Positions are made and labelled in blocks, on more processes or machines that see the folder
+(--executor), with the same result. --shard=i/n makes every n-th block and does not train:
+those of the second half once a run without it has trained the first network.
 """
 
 from __future__ import annotations
@@ -26,11 +30,12 @@ import numpy as np
 import numpy.typing as npt
 from absl import flags, logging
 
+from klss_spiel import jobs as job_module
 from klss_spiel import weights
+from klss_spiel.executors import IN_PROCESS, parse_executor
 from klss_spiel.progress import Progress
-from klss_spiel.run import output
-
-_SHARD = 250_000
+from klss_spiel.run import job_flags, output
+from klss_spiel.run.labelled_positions import LabelledPositions, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Config:
       licence: that is written into the file.
       tune: files of games (run.match) to whose results a trained network is fitted.
       network: that is tuned, a file or a shipped name.
+      executor: where positions are made.
+      shard: "i/n" to make every n-th block of positions only.
       command: that is written into the file.
     """
 
@@ -63,6 +70,8 @@ class Config:
     licence: str = "Apache-2.0"
     tune: tuple[str, ...] = ()
     network: str = "chess_network"
+    executor: str = IN_PROCESS
+    shard: str | None = None
     command: str = "python -m klss_spiel.run.train_evaluation"
 
     def __post_init__(self) -> None:
@@ -73,31 +82,41 @@ class Config:
                 "expected at least 2 positions to train on and 1 to test on, "
                 f"got {self.positions} and {self.test_positions}"
             )
+        parse_executor(self.executor)
+        if self.shard is not None:
+            job_flags.parse_shard(self.shard)
 
 
 def run(config: Config) -> list[dict[str, Any]]:
     """Trains or tunes, saves, and returns rows of what was reached."""
     if config.tune:
         return [_tune(config)]
-    from klss_spiel.games.chess.networks.network import Network, digest_of
+    from klss_spiel.games.chess.networks.network import Network
     from klss_spiel.games.chess.networks.teacher import load_teacher
-    from klss_spiel.games.chess.packed import positions as packed
 
     teacher = load_teacher(config.teacher)
     logging.info(
         "the teacher is %s, %d wide, %s", teacher.name, teacher.network.width, teacher.source
     )
     start, cpu_start = time.monotonic(), time.process_time()
-    data = _Data(config, teacher)
-    test = data.read("test", config.test_positions, packed.evaluate, "handmade")
-    half = config.positions // 2
-    first = data.read("handmade", half, packed.evaluate, "handmade")
-    early = _train(config, "first", max(1, config.epochs // 3), first)
-    player = Network.rounded(early.parameters)
-    second = data.read(
-        "network", config.positions - half, player.evaluate, f"network {digest_of(player)}"
+    data = LabelledPositions(
+        folder=pathlib.Path(config.output).with_suffix(".positions"),
+        teacher=config.teacher,
+        teacher_name=teacher.name,
+        seed=config.seed,
+        command=config.command,
+        executor=config.executor,
     )
-    trainer = _train(config, "training", config.epochs, _joined([first, second]))
+    half = config.positions // 2
+    player = str(data.folder / f"player{weights.SUFFIX}")
+    if config.shard is not None:
+        return _make_shard(config, data, player)
+    test = data.read("test", config.test_positions)
+    first = data.read("handmade", half)
+    early = _train(config, "first", max(1, config.epochs // 3), first)
+    _save_player(config, player, Network.rounded(early.parameters))
+    second = data.read("network", config.positions - half, player)
+    trainer = _train(config, "training", config.epochs, joined([first, second]))
     network = Network.rounded(trainer.parameters)
     row = {
         "positions": config.positions,
@@ -113,69 +132,26 @@ def run(config: Config) -> list[dict[str, Any]]:
     return [row]
 
 
+def _make_shard(config: Config, data: LabelledPositions, player: str) -> list[dict[str, Any]]:
+    """Rows of the blocks that a shard has made, or found."""
+    half = config.positions // 2
+    blocks = [*data.jobs("test", config.test_positions), *data.jobs("handmade", half)]
+    if pathlib.Path(player).exists():
+        blocks += data.jobs("network", config.positions - half, player)
+    index, count = job_flags.parse_shard(str(config.shard))
+    return data.make(job_module.shard(blocks, index, count))
+
+
+def _save_player(config: Config, path: str, network: Any) -> None:
+    """Writes the network that plays the second half, for all workers, unless it is there."""
+    from klss_spiel.games.chess.networks.network import digest_of, load_network, save_network
+
+    if pathlib.Path(path).exists() and digest_of(load_network(path)) == digest_of(network):
+        return
+    save_network(path, network, config.seed, config.command, config.licence, {})
+
+
 _DATA = "quiet ends of noisy one-ply play, half by handmade, half by a first network"
-
-
-class _Data:
-    """Labelled positions, kept in files of a folder beside the output."""
-
-    def __init__(self, config: Config, teacher: Any) -> None:
-        self._config = config
-        self._teacher = teacher
-        self._folder = pathlib.Path(config.output).with_suffix(".positions")
-
-    def read(self, name: str, count: int, evaluation: Any, player: str) -> Any:
-        """`count` positions of games by an evaluation; what is missing is made.
-
-        Args:
-          name: of the files, and of the stream of random numbers.
-          count: how many positions.
-          evaluation: by which moves are chosen.
-          player: what it is called; positions of another player are refused.
-        """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        sizes = [min(_SHARD, count - done) for done in range(0, count, _SHARD)]
-        progress = Progress(f"positions ({name})", count)
-        parts = []
-        for number, size in enumerate(sizes):
-            parts.append(self._shard(name, number, size, evaluation, player))
-            progress.update(sum(sizes[: number + 1]))
-        return _joined(parts)
-
-    def _shard(self, name: str, number: int, size: int, evaluation: Any, player: str) -> Any:
-        from klss_spiel.games.chess.networks import noisy_play
-        from klss_spiel.games.chess.networks.training import Labelled
-        from klss_spiel.games.chess.packed import positions as packed
-
-        path = self._folder / f"{name}_{number:04d}{weights.SUFFIX}"
-        expected = {"teacher": self._teacher.name, "player": player, "positions": size}
-        if path.exists():
-            found = weights.load(path, kind="chess_positions")
-            kept = {key: found.metadata.extra.get(key) for key in expected}
-            if kept != expected or found.metadata.seed != self._config.seed:
-                raise ValueError(
-                    f"expected {path} to hold {expected} of seed {self._config.seed}, got {kept} "
-                    f"of seed {found.metadata.seed}: delete {self._folder} or name another output"
-                )
-            return Labelled(**found.tree)
-        stream = [self._config.seed, *name.encode(), number]
-        rng = np.random.default_rng(stream)
-        quiet = noisy_play.quiet_positions(size, evaluation, rng)
-        values = self._teacher.network.evaluate(packed.layout(8, 8), quiet.positions, quiet.sides)
-        targets = np.where(quiet.sides, -values, values).astype(np.float32)
-        arrays = {"positions": quiet.positions, "sides": quiet.sides, "targets": targets}
-        metadata = weights.Metadata(
-            "chess_positions", seed=self._config.seed, command=self._config.command, extra=expected
-        )
-        weights.save(path, arrays, metadata)
-        return Labelled(**arrays)
-
-
-def _joined(parts: list[Any]) -> Any:
-    from klss_spiel.games.chess.networks.training import Labelled
-
-    names = [field.name for field in dataclasses.fields(Labelled)]
-    return Labelled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _train(config: Config, name: str, epochs: int, data: Any) -> Any:
@@ -299,6 +275,16 @@ def define_flags() -> None:
         "fits --network to their results instead of training one.",
     )
     flags.DEFINE_string("network", defaults.network, "What --tune starts from: file or name.")
+    flags.DEFINE_string(
+        "executor",
+        defaults.executor,
+        "Where positions are made: in_process, processes:N, ray:auto or ray:HOST:PORT.",
+    )
+    flags.DEFINE_string(
+        "shard",
+        None,
+        "i/n: only make every n-th block of positions from number i on, for one of n machines.",
+    )
 
 
 @output.callable_with_flags(define_flags)

@@ -19,6 +19,11 @@ Presets:
     continuations    multi-valued states in Leduc poker instead of a value function
     resolving        continual re-solving: exploitability of each player between that of the
                      trunk, safely completed, and the bound by the averaged values
+    leaves           search on a growing tree from the start of the game, whose leaves are
+                     worth nothing (`zero`), what an equilibrium pays there (`exact`), what
+                     100 iterations of CFR+ do (`blueprint`), what the opponent's best of
+                     four continuations leaves (`continuations`), or what play by both gets,
+                     given their ranges (`values`)
 
 Exploitability is that of the trunk after safe completion, summed over both players as in
 the thesis. Every row is one network; `--summary` adds best, median and worst of each kind.
@@ -93,7 +98,16 @@ PRESETS = (
     "cnn",
     "continuations",
     "resolving",
+    "leaves",
 )
+# Games of the preset `leaves` with nodes of the trees, and what leaves are worth.
+LEAF_NODES: Mapping[str, tuple[int, ...]] = {
+    "kuhn": (20, 30, 45),
+    "leduc": (50, 100, 300, 1000),
+    "dark_2": (100, 300),
+}
+LEAF_VALUES = ("zero", "exact", "blueprint", "continuations", "values")
+LEAF_CONTINUATIONS = {"blueprint": 1, "continuations": 4}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +173,16 @@ def _all_jobs(config: Config) -> list[Job]:
             for gadget in ("resolve", "maxmargin")
         ]
     seeds = range(config.first_seed, config.first_seed + config.seeds)
+    if config.preset == "leaves":
+        return [
+            job_from_columns(
+                leaf_row, {"domain": name, "leaves": kind, "nodes": nodes, "seed": seed}
+            )
+            for name, budgets in LEAF_NODES.items()
+            for nodes in budgets
+            for kind in LEAF_VALUES
+            for seed in seeds
+        ]
     kinds: Sequence[Mapping[str, Any]]
     if config.preset == "sestak_table52":
         names = (*THESIS, *(("mate2",) if config.mate2 else ()))
@@ -285,6 +309,43 @@ def resolving_row(columns: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def leaf_row(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Searches of both players that grow a tree and then settle on it for 300 iterations."""
+    import pyspiel
+
+    from klss_spiel.algorithms import cfr
+    from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
+    from klss_spiel.algorithms.search.search import search_from_start
+    from klss_spiel.algorithms.search.settings import OBSCURO
+    from klss_spiel.algorithms.values import leaf_values
+    from klss_spiel.budget import Budget
+    from klss_spiel.evaluators import make_evaluator
+    from klss_spiel.policy import BehaviorPolicy
+    from klss_spiel.sequence_form import sequence_form_from_tree
+
+    border = cut_domain(columns["domain"]).border
+    tree, kind = border.tree, columns["leaves"]
+    game = pyspiel.load_game(DOMAINS[columns["domain"]].game)
+    start = time.monotonic()
+    if kind == "values":
+        searched: OpenSpielSearchGame = leaf_values.LeafValuedGame(game, tree=tree)
+    elif kind in LEAF_CONTINUATIONS:
+        solution = cfr.solve(sequence_form_from_tree(tree), 100)
+        blueprint = BehaviorPolicy(tree, solution.average_behavior)
+        chosen = leaf_values.continuations_from(border, blueprint, LEAF_CONTINUATIONS[kind])
+        searched = leaf_values.LeafValuedGame(game, chosen, tree=tree)
+    else:
+        searched = OpenSpielSearchGame(game, make_evaluator(game, kind))
+    row: dict[str, Any] = {"exploitability": 0.0}
+    for player in (0, 1):
+        search = search_from_start(searched, OBSCURO, player, columns["seed"])
+        search.run(Budget(nodes=columns["nodes"]))
+        search.iterate(300)
+        found = leaf_values.search_exploitability(search, tree)
+        row |= {f"player_{player}": found, "exploitability": row["exploitability"] + found}
+    return {**row, "seconds": time.monotonic() - start}
+
+
 def network_row(columns: Mapping[str, Any], weights_dir: str | None = None) -> dict[str, Any]:
     """Trains one network and measures the trunk it makes."""
     from klss_spiel.algorithms.values import networks, training
@@ -363,7 +424,10 @@ def _stacked_labels(quality: str, seed: int) -> tuple[Any, float]:
 def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Best, median and worst exploitability of each kind of network."""
     kinds: dict[tuple[tuple[str, Any], ...], list[Mapping[str, Any]]] = {}
-    names = ("domain", "recipe", "network", "stacked", "reach_weighted", "thesis_exploitability")
+    names = (
+        *("domain", "recipe", "network", "stacked", "reach_weighted", "leaves", "nodes"),
+        "thesis_exploitability",
+    )
     for row in rows:
         if row.get("exploitability") is not None:
             key = tuple((name, row[name]) for name in names if row.get(name) not in (None, ""))

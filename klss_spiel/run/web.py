@@ -63,7 +63,6 @@ def make_server() -> tuple[Any, socket.socket, Workers]:
         import uvicorn
 
         from klss_spiel.web.catalogue import DEFAULT_BOTS, Catalogue, bot_from_flag
-        from klss_spiel.web.preparation import set_up_worker
         from klss_spiel.web.record_store import RecordStore
         from klss_spiel.web.server import make_app
         from klss_spiel.web.sessions import Limits
@@ -76,7 +75,7 @@ def make_server() -> tuple[Any, socket.socket, Workers]:
     store = RecordStore(pathlib.Path(values.records))
     everywhere = not is_loopback(values.host)
     limits = Limits(searches=values.searches)
-    workers = Workers(values.workers == _PROCESSES, set_up_worker)
+    workers = Workers(values.workers == _PROCESSES, output.set_up_worker)
     hosts = (*LOOPBACK, values.host, socket.gethostname())
     app = make_app(catalogue, store, limits, hosts, everywhere, workers)
     config = uvicorn.Config(

@@ -12,10 +12,8 @@ import importlib
 from collections.abc import Iterable
 from typing import Final
 
-from klss_spiel.algorithms import compilation_cache
 from klss_spiel.algorithms.search.compilation import CompilationTimer
 from klss_spiel.openspiel import load_game
-from klss_spiel.run import output
 from klss_spiel.veiled_state import veil
 from klss_spiel.web import catalogue, replay, told
 
@@ -60,12 +58,6 @@ def import_all(specifications: Iterable[str]) -> None:
         importlib.import_module(name)
     if any("mahjong" in text for text in specifications):
         importlib.import_module(_MAHJONG)
-
-
-def set_up_worker() -> None:
-    """Makes a process for bots compute as a binary does."""
-    compilation_cache.enable()
-    output.use_double_precision()
 
 
 def play_first_moves() -> None:

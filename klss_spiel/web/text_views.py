@@ -6,7 +6,7 @@ A few games have words of their own; all others show what the game says.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 _KUHN_CARDS: Final = ("Jack", "Queen", "King")
@@ -40,13 +40,19 @@ def text_view(short_name: str, told: _Told) -> dict[str, Any]:
     return {"lines": lines}
 
 
+def _in_turn(said: Sequence[str], told: _Told) -> str:
+    """What two players have said one after the other, player 0 first, with who it was."""
+    names = ("you", "opponent") if told.player == 0 else ("opponent", "you")
+    return "; ".join(f"{names[turn % 2]}: {what}" for turn, what in enumerate(said))
+
+
 def _kuhn(told: _Told) -> dict[str, Any]:
     text = told.information_state
     if not text or not text[0].isdigit():
         return {"lines": ["The cards are being dealt."]}
     card = _KUHN_CARDS[int(text[0])] if int(text[0]) < len(_KUHN_CARDS) else text[0]
     bets = [_KUHN_ACTIONS.get(letter, letter) for letter in text[1:]]
-    return {"lines": [f"Your card: {card}", f"Betting: {', '.join(bets) or 'nothing yet'}"]}
+    return {"lines": [f"Your card: {card}", f"Betting: {_in_turn(bets, told) or 'nothing yet'}"]}
 
 
 def _leduc(told: _Told) -> dict[str, Any]:
@@ -57,13 +63,14 @@ def _leduc(told: _Told) -> dict[str, Any]:
         return "none yet" if number < 0 else _LEDUC_RANKS[number // 2 % len(_LEDUC_RANKS)]
 
     def bets(text: str) -> str:
-        return ", ".join(_LEDUC_ACTIONS[int(a)] for a in text.split()) or "nothing yet"
+        return _in_turn([_LEDUC_ACTIONS[int(a)] for a in text.split()], told) or "nothing yet"
 
     try:
         lines = [
             f"Your card: {card(fields['Private'])}",
             f"Card on the table: {card(fields.get('Public', '-1'))}",
-            f"Pot: {fields['Pot']}",
+            # Once the game is over the pot has been paid out.
+            *([] if told.over else [f"Pot: {fields['Pot']}"]),
             f"First round: {bets(fields.get('Round1', ''))}",
             f"Second round: {bets(fields.get('Round2', ''))}",
         ]
@@ -74,13 +81,9 @@ def _leduc(told: _Told) -> dict[str, Any]:
 
 def _liars_dice(told: _Told) -> dict[str, Any]:
     dice, *bids = told.information_state.split()
-    said = [
-        bid if "-" not in bid else f"{bid.split('-')[0]} dice of face {bid.split('-')[1]}"
-        for bid in bids
-    ]
     lines = [
         f"Your dice: {', '.join(dice)}",
-        f"Bids: {'; '.join(said) or 'none yet'}",
+        f"Bids: {_in_turn(bids, told) or 'none yet'}",
         "A bid such as 2-5 says that both players' dice show at least two fives. "
         "The highest face counts as any.",
     ]

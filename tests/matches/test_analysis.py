@@ -146,3 +146,31 @@ def test_the_command_reads_a_file(tmp_path):
     assert found.player == 0
     with pytest.raises(ValueError, match="game from 0 to 0"):
         run_analyse.run(run_analyse.Config(str(path), 1, 2, 0, Budget(nodes=300)))
+
+
+def test_kriegspiel_has_a_map_of_the_enemys_pieces_and_what_tries_would_tell():
+    game = "python_kriegspiel(board=microchess)"
+    state = pyspiel.load_game(game).new_initial_state()
+    actions = []
+    for _ in range(2):
+        actions.append(state.legal_actions()[0])
+        state.apply_action(actions[-1])
+    mover = state.current_player()
+    found = analyse_record({"game": game, "actions": actions}, 2, Budget(nodes=200))
+    assert found.player == mover
+    assert found.width == 4
+    for kind, count in {"K": 1, "R": 1, "B": 1, "N": 1}.items():
+        assert sum(found.heat[kind]) == pytest.approx(count, abs=0.02)
+    assert {c.action for c in found.candidates} == set(state.legal_actions())
+    assert all(c.bits is not None for c in found.candidates)
+    assert "where enemy pieces may stand" in str(found)
+
+
+def test_a_belief_that_died_out_earlier_is_named(monkeypatch):
+    row, _ = record()
+    monkeypatch.setattr(
+        "klss_spiel.games.chess.packed.chess_belief.ChessBelief.positions",
+        property(lambda self: np.empty((0, 5), dtype=np.uint64)),
+    )
+    with pytest.raises(ValueError, match=r"cannot analyse .* for player 1 who was told"):
+        analyse_record(row, 5, NODES)

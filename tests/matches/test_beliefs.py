@@ -104,6 +104,24 @@ def test_a_belief_past_its_limit_says_that_it_is_a_sample(monkeypatch):
     assert all(belief.size is None or belief.size <= 3 for belief in found)
 
 
+def test_dark_chess_shows_the_belief_of_the_search_with_its_weights(monkeypatch):
+    """Black has played b6 with probability 3/4, else the pawn from a6 on to b5."""
+    game = load_game("python_dark_chess")
+    rest = "3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 0 3"
+    belief = _SampledBelief([f"rnbqkbnr/2pppppp/pp6/8/{rest}", f"rnbqkbnr/2pppppp/p7/1p6/{rest}"])
+    searched = types.SimpleNamespace(
+        belief=lambda player: belief, transition=game.search_game().transition
+    )
+    monkeypatch.setattr(type(game), "search_game", lambda self, belief_limit: searched)
+    (found,) = beliefs_of(_row("python_dark_chess", []), 0)
+    assert found.weighted and not found.complete and found.size == 2
+    squares = {name: i for i, name in enumerate(f"{f}{r}" for r in range(1, 9) for f in "abcdefgh")}
+    assert found.heat["P"][squares["b6"]] == 0.75
+    assert {reveal.move: reveal.takes for reveal in found.reveals}["f1b5"] == 0.25
+    start = game.new_initial_state().information_state_string(0)
+    assert belief.told == [(None, start)]
+
+
 def test_kriegspiel_gives_up_where_there_are_too_many_positions(monkeypatch):
     monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", 10)
     game = load_game("python_kriegspiel")
@@ -164,6 +182,48 @@ def test_kriegspiel_goes_on_with_the_sample_of_a_search(monkeypatch):
     assert [action for action, _ in belief.told] == [None, actions[0], actions[2]]
 
 
+_KRIEGSPIEL = "python_kriegspiel(board=microchess)"
+
+
+def _own_turns(limit, monkeypatch, belief_limit=None):
+    """Beliefs of one game at White's turns, followed by a search past so many positions."""
+    game = load_game(_KRIEGSPIEL)
+    if belief_limit is not None:
+        plain = type(game).search_game
+        monkeypatch.setattr(
+            type(game), "search_game", lambda self: plain(self, belief_limit=belief_limit)
+        )
+    monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", limit)
+    found = list(beliefs_of(_row(_KRIEGSPIEL, _random_actions(game, 3, 10)), 0))
+    return [one for one in found if not one.between]
+
+
+def test_a_search_of_kriegspiel_holds_what_is_followed_position_by_position(monkeypatch):
+    exact = {belief.step: belief for belief in _own_turns(10**9, monkeypatch)}
+    searched = _own_turns(2, monkeypatch)
+    assert max(belief.size for belief in searched if belief.size) > 20
+    for belief in searched:
+        truth = exact[belief.step]
+        assert (belief.size, belief.complete, belief.weighted) == (truth.size, True, False)
+        for letter, share in belief.heat.items():
+            assert share == pytest.approx(truth.heat[letter], abs=1e-4)
+
+
+def test_a_weighted_sample_of_a_search_of_kriegspiel_is_part_of_the_truth(monkeypatch):
+    exact = {belief.step: belief for belief in _own_turns(10**9, monkeypatch)}
+    sampled = [b for b in _own_turns(2, monkeypatch, belief_limit=12) if not b.complete]
+    assert any(belief.size and belief.weighted for belief in sampled)
+    for belief in sampled:
+        assert belief.size is None or belief.size <= min(12, exact[belief.step].size)
+        if not belief.heat:
+            continue
+        assert sum(belief.heat["K"]) == pytest.approx(1.0, abs=1e-3)
+        for letter, share in belief.heat.items():
+            # Where the sample sees a piece there may be one.
+            possible = np.array(exact[belief.step].heat[letter]) > 0
+            assert not np.any(np.array(share)[~possible])
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_sample_that_has_died_out_ends_the_beliefs_and_errors_are_not_hidden(monkeypatch, fails):
     monkeypatch.setattr(beliefs, "KRIEGSPIEL_LIMIT", 10)
@@ -200,7 +260,7 @@ def test_the_map_and_the_reveals_of_an_analysis_count_by_weight(monkeypatch, mos
     rest = "3PP3/8/PPP2PPP/RNBQKBNR w KQkq - 0 3"
     belief = _SampledBelief([f"rnbqkbnr/2pppppp/pp6/8/{rest}", f"rnbqkbnr/2pppppp/p7/1p6/{rest}"])
     searched = load_game("python_dark_chess").search_game()
-    found = analysis._chess_belief(searched, belief, 0)
+    found = analysis._chess_belief(searched, belief, 0, ())
     assert found.weighted and not found.complete and found.size == 2
     squares = {name: i for i, name in enumerate(f"{f}{r}" for r in range(1, 9) for f in "abcdefgh")}
     assert found.heat["P"][squares["b6"]] == 0.75

@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from absl import logging
 
 import klss_spiel as ks
 from klss_spiel.matches.players import register_player
@@ -45,6 +46,14 @@ def test_a_human_plays_a_bot_to_the_end():
     # The bot's card is shown at the end and not before.
     assert "What player 1 was told:" in after
     assert "Your card:" in after
+
+
+def test_help_names_every_word_that_is_no_move():
+    _, shown, _ = played(play.Config("kuhn_poker", (play.HUMAN, "random")), "help", "quit")
+    prompt, told = shown.split("Your move, player 0 ")[1].split("\n")[:2]
+    assert prompt == "(2 legal, ? lists them; or help):"
+    for word in ("hint", "undo", "save", "resign", "quit"):
+        assert word in told
 
 
 @pytest.mark.parametrize("typed", [("quit",), ("Q",), ()])
@@ -273,3 +282,18 @@ def test_main_can_be_called_with_flags_again_and_again(capsys, monkeypatch):
         assert row["player_0"] == "random"
     with pytest.raises(ValueError, match="expected flags only"):
         play.main(["--game=kuhn_poker", "stray"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--verbosity=0",)])
+def test_a_board_is_not_interrupted_by_news_of_the_search(monkeypatch, flags):
+    seen = []
+
+    def typed():
+        seen.append(logging.get_verbosity())
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", typed)
+    before = logging.get_verbosity()
+    play.main(["--game=kuhn_poker", "--bot=random", *flags])
+    assert seen == [logging.INFO if flags else logging.WARNING]
+    assert logging.get_verbosity() == before

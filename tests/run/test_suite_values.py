@@ -5,7 +5,10 @@ from klss_spiel.run.suites import values as suite
 
 def test_rows_meet_the_targets_of_exploitability():
     rows = list(suite.rows("kuhn", quick=True))
-    assert [row["task"] for row in rows] == ["optimal values", "CFR-D", "CFR on the whole game"]
+    assert [row["task"] for row in rows] == [
+        *("optimal values", "CFR-D", "CFR on the whole game", "labels", "labels")
+    ]
+    assert rows[3]["gap"] == 0.0 and rows[4]["ratio"] > 0
     assert all(row.keys() == set(suite.COLUMNS) for row in rows)
     assert rows[0]["gap"] < rows[0]["target"] and 0 < rows[1]["gap"] < rows[1]["target"]
     assert rows[1]["ratio"] == 1.0 and rows[2]["ratio"] > 0

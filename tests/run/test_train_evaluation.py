@@ -9,7 +9,7 @@ import pytest
 from klss_spiel import weights
 from klss_spiel.games.chess.networks import training
 from klss_spiel.games.chess.networks.network import load_network
-from klss_spiel.run import train_evaluation
+from klss_spiel.run import labelled_positions, train_evaluation
 from klss_spiel.weights import WeightsError
 from tests.helpers.made_up_nnue import file_bytes, made_up_arrays
 
@@ -85,6 +85,35 @@ def test_a_seed_gives_one_network_also_after_interruptions(teacher, tmp_path, mo
             train_evaluation.run(dataclasses.replace(whole, **changed))
 
 
+def test_positions_are_the_same_whoever_makes_them(teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(labelled_positions, "BLOCK", 300)
+    alone = _config(tmp_path / "alone", teacher, epochs=1)
+    train_evaluation.run(alone)
+    # Two shards make the first half; the second waits for the first network.
+    shared = _config(tmp_path / "shared", teacher, epochs=1)
+    made = [
+        row["file"]
+        for index in range(2)
+        for row in train_evaluation.run(dataclasses.replace(shared, shard=f"{index}/2"))
+    ]
+    blocks = ("handmade_0000", "handmade_0001", "handmade_0002", "test_0000")
+    assert sorted(made) == [block + weights.SUFFIX for block in blocks]
+    by_others = dataclasses.replace(shared, executor="processes:2")
+    train_evaluation.run(by_others)
+    assert _same(alone, shared)
+    of_one, of_other = (
+        {path.name: weights.load(path, kind="chess_positions").tree for path in folder.glob("*_0*")}
+        for folder in (tmp_path / "alone" / "net.positions", tmp_path / "shared" / "net.positions")
+    )
+    assert set(of_one) == set(of_other) and len(of_one) == 1 + 3 + 3
+    for name, tree in of_one.items():
+        for key, array in tree.items():
+            np.testing.assert_array_equal(array, of_other[name][key])
+    # With the first network there, shards have blocks of the second half too.
+    rows = train_evaluation.run(dataclasses.replace(shared, shard="0/1"))
+    assert len(rows) == 7 and all(row["was_there"] for row in rows)
+
+
 def test_results_of_games_tune_a_network(teacher, tmp_path):
     trained = _config(tmp_path, teacher, positions=600, epochs=1)
     train_evaluation.run(trained)
@@ -118,6 +147,10 @@ def test_bad_flags_are_refused(tmp_path):
         train_evaluation.Config(output="net.npz")
     with pytest.raises(ValueError, match="at least 2 positions"):
         train_evaluation.Config(output="net.safetensors", positions=1)
+    with pytest.raises(ValueError, match="expected --shard=i/n"):
+        _config(tmp_path, None, shard="2/2")
+    with pytest.raises(ValueError, match="expected the executor"):
+        _config(tmp_path, None, executor="threads:2")
     missing = _config(tmp_path, str(tmp_path / "none.nnue"))
     with pytest.raises(WeightsError, match="expected a network file"):
         train_evaluation.run(missing)

@@ -7,9 +7,9 @@ import uuid
 
 from klss_spiel.matches.players import register_player
 from klss_spiel.matches.sampling_players import Believer  # noqa: F401  (loads the players)
+from klss_spiel.run.output import set_up_worker
 from klss_spiel.veiled_state import VeiledState
 from klss_spiel.web.catalogue import BotOffer
-from klss_spiel.web.preparation import set_up_worker
 
 _SECONDS = 30.0
 _OPEN = "open"

@@ -88,7 +88,13 @@ class LiveServer:
         return answer["session"]
 
     def socket(self, session, **more):
-        return connect(f"ws://127.0.0.1:{self.port}/api/games/{session}", **more)
+        return open_socket(self.address, session, **more)
+
+
+def open_socket(address, session, **more):
+    """A socket of a game; patient, since ten seconds may be few on a busy machine."""
+    url = f"{address.replace('http', 'ws', 1).rstrip('/')}/api/games/{session}"
+    return connect(url, open_timeout=_SECONDS, close_timeout=_SECONDS, **more)
 
 
 def hear(socket):

@@ -14,6 +14,8 @@ from tests.helpers.interrupts import heed_interrupts
 from tests.helpers.paths import ROOT
 from tests.web import live_server
 
+_SECONDS = 240.0
+
 
 def _start(*flags):
     return subprocess.Popen(
@@ -63,10 +65,10 @@ def test_ctrl_c_keeps_a_running_game_and_says_where(tmp_path):
             f"{address}api/games", json.dumps(wanted).encode(), {"Content-Type": "application/json"}
         )
         session = json.load(urllib.request.urlopen(request))["session"]
-        with live_server.connect(f"{address.replace('http', 'ws')}api/games/{session}") as socket:
+        with live_server.open_socket(address, session) as socket:
             assert live_server.hear(socket)["type"] == "view"
             process.send_signal(signal.SIGINT)
-            said, complained = process.communicate(timeout=120)
+            said, complained = process.communicate(timeout=_SECONDS)
     finally:
         process.kill()
     assert process.returncode == 0
@@ -86,7 +88,7 @@ def test_ctrl_c_keeps_a_running_game_and_says_where(tmp_path):
 def test_bad_flags_end_in_one_line(flags, error):
     process = _start(*flags)
     try:
-        _, complained = process.communicate(timeout=120)
+        _, complained = process.communicate(timeout=_SECONDS)
     finally:
         process.kill()
     (line,) = [text for text in complained.splitlines() if text.startswith("error: ")]

@@ -359,8 +359,11 @@ def _sample(
         return positions[:0]
     # Of so many drawn, enough are new.
     if len(positions) > size:
-        share = None if weights is None else weights / weights.sum()
-        positions = positions[np.sort(rng.choice(len(positions), size, replace=False, p=share))]
+        share, drawn = None, size
+        if weights is not None:
+            share = weights / weights.sum()
+            drawn = min(size, int(np.count_nonzero(share)))
+        positions = positions[np.sort(rng.choice(len(positions), drawn, replace=False, p=share))]
     known = set(game.keys(present))
     fresh = np.array([key not in known for key in game.keys(positions)], dtype=np.bool_)
     positions = positions[fresh]

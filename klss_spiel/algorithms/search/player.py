@@ -27,11 +27,13 @@ from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSetti
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
 from klss_spiel.arrays import FloatArray, IntArray
 from klss_spiel.budget import Budget, Clock, Now
-from klss_spiel.search_game import Belief, RetryingGame, SearchGame
+from klss_spiel.search_game import Belief, RetryingGame, SearchGame, TimedBelief, WeighingGame
 from klss_spiel.tree import NO_INFOSET, PLAYERS
 
 # Of the time of the first decision, what the search from the start of the game gets.
 _OPENING_SHARE = 0.5
+# Of the time of a decision, what the update of the belief may take.
+_BELIEF_SHARE = 0.5
 # Why a decision was made without a search.
 _EMPTY_BELIEF = "belief incomplete and empty"
 
@@ -203,8 +205,8 @@ class SearchPlayer:
         """Carries the last tree over without searching, so that it stays fresh."""
         if self._search is None:
             return Decision(actions, np.ones(1), SearchReport(forced=True))
-        belief = self.advance_belief(information_state)
         timer = self._timer.timer()
+        belief = self.advance_belief(information_state, timer.budget.seconds)
         try:
             self._pending, _ = self._next_search(information_state, belief, timer)
         except NoFittingPosition:
@@ -228,7 +230,7 @@ class SearchPlayer:
     def _search_at(self, information_state: str) -> tuple[Search, int, Belief]:
         """A finished search, the identifier of the own infoset in it, and the belief."""
         timer = self._timer.timer()
-        belief = self.advance_belief(information_state)
+        belief = self.advance_belief(information_state, timer.budget.seconds)
         search, own_id = self._next_search(information_state, belief, timer)
         if self.settings.information_scale < np.inf:
             weight = len(belief.positions) / self.settings.information_scale
@@ -243,17 +245,26 @@ class SearchPlayer:
             search.look_at(own_id)
         return search, own_id, belief
 
-    def advance_belief(self, information_state: str) -> Belief:
-        """The belief at a decision, brought up to date."""
+    def advance_belief(self, information_state: str, seconds: float | None = None) -> Belief:
+        """The belief at a decision, brought up to date; `seconds` are for all of it."""
         told = [*self._told, information_state]
         known = len(self._believed)
         if self._belief is None or self._believed != told[:known]:
-            self._belief, self._believed = self.game.belief(self.player), []
+            self._belief, self._believed = self._first_belief(), []
+        if isinstance(self._belief, TimedBelief):
+            allowed = None if seconds is None else _BELIEF_SHARE * seconds
+            self._belief.allow(allowed, self._timer.now)
         for decision in range(len(self._believed), len(told)):
             action = self._taken[decision - 1] if decision else None
             self._belief.advance(action, told[decision])
             self._believed.append(told[decision])
         return self._belief
+
+    def _first_belief(self) -> Belief:
+        """The belief before the game starts."""
+        if self.settings.belief_weights and isinstance(self.game, WeighingGame):
+            return self.game.weighted_belief(self.player)
+        return self.game.belief(self.player)
 
     def _next_search(
         self, information_state: str, belief: Belief, timer: MoveTimer

@@ -6,15 +6,21 @@ Games that offer `LeafValues` are therefore asked again before every iteration o
 before every exact equilibrium), with the ranges of the current strategies; after a growth
 step they are first told what the leaves are now. Between these moments values stay as they
 are: children that were just made have their evaluator's until the next iteration.
+
+Such trees grow by whole public states (as in Student of Games; Schmid et al. 2023): with a
+leaf all leaves are expanded that are connected with it through infosets of either player.
+Were histories of an infoset expanded one by one, its strategy would be made for some of them
+and the others' values for a player who may do something else there.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from klss_spiel.algorithms.search.tree import SearchTree
-from klss_spiel.arrays import IntArray
-from klss_spiel.search_game import Leaves, LeafValues, RangeValuedGame, SearchGame
+from klss_spiel.algorithms.search.tree import UNEXPANDED, SearchTree
+from klss_spiel.arrays import IntArray, connected_labels
+from klss_spiel.search_game import LeafValues, Leaves, RangeValuedGame, SearchGame
 from klss_spiel.tree import PLAYERS, TERMINAL
 
 
@@ -30,6 +36,19 @@ class Revaluation:
     def of(cls, game: SearchGame, player: int) -> Revaluation | None:
         """That of a game for a player's search; None where values are the evaluator's."""
         return cls(game.leaf_values(player)) if isinstance(game, RangeValuedGame) else None
+
+    @staticmethod
+    def whole_public_states(tree: SearchTree, chosen: IntArray) -> npt.NDArray[np.int32]:
+        """The chosen leaves and all others of their public states."""
+        nodes, count = tree.nodes, tree.num_nodes
+        open_leaf = nodes.first_child[:count] == UNEXPANDED
+        open_leaf &= nodes.player[:count] != TERMINAL
+        open_leaf[chosen] = True
+        leaves = np.flatnonzero(open_leaf)
+        # A leaf connects its infosets of both players.
+        state = connected_labels(nodes.infoset_ids[leaves, 0], nodes.infoset_ids[leaves, 1])
+        wanted = np.isin(state, state[np.isin(leaves, chosen)])
+        return leaves[wanted].astype(np.int32)
 
     def apply(self, tree: SearchTree) -> None:
         """Writes the values for the current strategies into the tree.
@@ -52,16 +71,12 @@ class Revaluation:
                 )
         if not len(self._leaves):
             return
-        reach = np.stack(
-            [tree.sequences[p].plan[nodes.sequence[self._leaves, p]] for p in PLAYERS]
-        )
+        reach = np.stack([tree.sequences[p].plan[nodes.sequence[self._leaves, p]] for p in PLAYERS])
         values = np.asarray(self._values.values(reach), dtype=np.float64)
         if values.shape != (len(self._leaves),):
             raise ValueError(
                 f"expected values of {len(self._leaves)} leaves, got shape {values.shape}"
             )
         if not np.all(np.isfinite(values)):
-            raise ValueError(
-                f"expected numbers as leaf values, got {values[~np.isfinite(values)]}"
-            )
+            raise ValueError(f"expected numbers as leaf values, got {values[~np.isfinite(values)]}")
         nodes.value[self._leaves] = values

@@ -195,6 +195,9 @@ class Search:
         leaves = self.settings.expansion.choose(
             tree, self._expansion, attempts, self.settings.exploration
         )
+        if self._revaluation is not None:
+            leaves = self._revaluation.whole_public_states(tree, leaves)
+            tree.nodes.first_child[leaves] = PENDING
         try:
             positions, infoset_ids = tree.positions[leaves], tree.nodes.infoset_ids[leaves].T
             if self._worker is not None:
@@ -301,6 +304,8 @@ class Search:
         leaves = np.flatnonzero(own)[:_LOOKED_AT].astype(np.int32)
         if not len(leaves):
             return
+        if self._revaluation is not None:
+            leaves = self._revaluation.whole_public_states(tree, leaves)
         children, values = self.children_of(tree.positions[leaves], nodes.infoset_ids[leaves].T)
         self._add(leaves, children, values)
         self.iterate(_ROUNDS_AT_ONCE)

@@ -106,6 +106,8 @@ class SearchSettings:
         strategy, half uniformly; else uniformly.
       limit_at_infoset: the alternate value of a sampled position is limited by what
         the player was worth at his infoset, not in the whole of the last search.
+      belief_weights: new positions are sampled from the belief by how likely the opponent's
+        moves are that lead there, in games that know that (`WeighingGame`); else all alike.
       information_scale: M of ZS21's reward for actions that tell much; infinite for none.
       repetitions: positions that repeat on a path, and views that the player has had twice,
         count as draws, and so does a long time without progress; see `repetition`.
@@ -139,6 +141,7 @@ class SearchSettings:
     gifts: bool = True
     optimistic_prior: bool = True
     limit_at_infoset: bool = False
+    belief_weights: bool = False
     information_scale: float = math.inf
     repetitions: bool = False
     contempt: float = 0.0

@@ -37,6 +37,7 @@ from klss_spiel.hand_payoffs import HandPayoffs
 from klss_spiel.public_game import Closure, PublicGame
 from klss_spiel.sequence_form import SequenceForm
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
+from klss_spiel.treeplex_kernels import realization_plan
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,7 +47,6 @@ class PublicSubgame:
     Attributes:
       recipe: the method.
       game: the margins.
-      form: the sequence form with the recipe's gadget at the root.
       root_reach: [R] D of each root.
       root_weights: [R] or [n, R] what the gadget weighs margins with.
       blueprint: [S local] the blueprint's behaviour.
@@ -57,13 +57,17 @@ class PublicSubgame:
 
     recipe: SubgameRecipe
     game: MarginGame
-    form: SequenceForm
     root_reach: FloatArray
     root_weights: FloatArray
     blueprint: FloatArray
     sequences: IntArray
     is_reached: BoolArray
     infoset: int
+
+    @functools.cached_property
+    def form(self) -> SequenceForm:
+        """The sequence form with the recipe's gadget at the root."""
+        return gadget_form(self.recipe, self.game, self.root_weights)
 
     @property
     def player(self) -> int:
@@ -104,12 +108,14 @@ class PublicSubgameBuilder:
         self.player = player
         self.opponent = 1 - player
         self.behavior = behaviors[player]
-        self._plan, self._opponent_plan = (
-            game.form.treeplexes[p].realization_plan(behaviors[p]) for p in (player, self.opponent)
-        )
-        treeplex = game.form.treeplexes[self.opponent]
-        strategies = opponent_behaviors or [behaviors[self.opponent]]
-        self._strategy_plans = [treeplex.realization_plan(behavior) for behavior in strategies]
+        plans = game.plans(behaviors)
+        self._plan, self._opponent_plan = plans[player], plans[self.opponent]
+        self._strategy_plans = [self._opponent_plan]
+        if opponent_behaviors:
+            treeplex = game.form.treeplexes[self.opponent]
+            self._strategy_plans = [
+                realization_plan(treeplex, behavior) for behavior in opponent_behaviors
+            ]
 
     def build(self, closure: Closure, recipe: SubgameRecipe) -> list[PublicSubgame]:
         """The subgames at a closure: one, or one for each hand at order 1.
@@ -248,7 +254,6 @@ class _Here:
         return PublicSubgame(
             recipe=recipe,
             game=game,
-            form=gadget_form(recipe, game, weights),
             root_reach=self.reach[usable],
             root_weights=weights,
             blueprint=self.blueprint,
@@ -331,7 +336,6 @@ class _Here:
         return PublicSubgame(
             recipe=recipe,
             game=game,
-            form=gadget_form(recipe, game, weights),
             root_reach=reach,
             root_weights=weights,
             blueprint=np.concatenate([[1.0], self.blueprint[1 + local]]),

@@ -34,9 +34,6 @@ from klss_spiel.tree import PLAYERS, TERMINAL
 
 Pair = tuple[FloatArray, FloatArray]
 
-# For how many ranges `Bottoms.many` solves at once.
-LANES = 8
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LinearValues:
@@ -114,23 +111,19 @@ class Bottoms:
                 sums[p] += self._state[p].values[1 : 1 + self.border.sizes[p]]
         return sums[0] / self.iterations, sums[1] / self.iterations
 
-    def many(self, questions: Sequence[Pair], lanes: int = LANES) -> list[Pair]:
+    def many(self, questions: Sequence[Pair]) -> list[Pair]:
         """Values for several ranges, the same as one by one.
 
         Cold ones solve for several ranges at once (`lane_kernels`).
-
-        Args:
-          questions: ranges.
-          lanes: for how many of them at once; memory grows with it.
         """
-        if lanes < 1:
-            raise ValueError(f"expected at least 1 lane, got {lanes}")
+        from klss_spiel.algorithms.values.lane_kernels import LANES
+
         minimizer = self._method.minimizer
         if self.warm or minimizer.prediction is Prediction.REEVALUATED:
             return [self(ranges) for ranges in questions]
         answers: list[Pair] = []
-        for start in range(0, len(questions), lanes):
-            answers += self._in_lanes(questions[start : start + lanes])
+        for start in range(0, len(questions), LANES):
+            answers += self._in_lanes(questions[start : start + LANES])
         return answers
 
     def _in_lanes(self, questions: Sequence[Pair]) -> list[Pair]:
@@ -138,8 +131,11 @@ class Bottoms:
 
         for ranges in questions:
             self.border.check_values(ranges, "ranges")
-        count, form = len(questions), self._compiled
-        reach = [np.stack([ranges[p] for ranges in questions], axis=1) for p in PLAYERS]
+        count, form = lane_kernels.LANES, self._compiled
+        reach = [np.zeros((size, count)) for size in self.border.sizes]
+        for lane, ranges in enumerate(questions):
+            for p in PLAYERS:
+                reach[p][:, lane] = ranges[p]
         vectors = []
         for of_player in form.initial_state():
             strategy, plan = (
@@ -162,15 +158,19 @@ class Bottoms:
         )
         answers = []
         for lane, ranges in enumerate(questions):
-            state = tuple(
+            first, second = (
                 PlayerVectors(
-                    *(np.ascontiguousarray(vector[:, lane]) for vector in of_player),
-                    bonus=np.zeros(len(of_player.plan)),
+                    regret=v.regret[:, lane],
+                    strategy=v.strategy[:, lane],
+                    plan=v.plan[:, lane],
+                    average=v.average[:, lane],
+                    values=v.values[:, lane],
+                    bonus=np.zeros(len(v.plan)),
                 )
-                for of_player in vectors
+                for v in vectors
             )
             of_ranges = Ranges.of(self.border, ranges)
-            behaviors = self._averages(form, state)
+            behaviors = self._averages(form, (first, second))
             answers.append(values_against(self.border, of_ranges, behaviors).counterfactual)
         return answers
 

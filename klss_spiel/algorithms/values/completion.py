@@ -21,7 +21,7 @@ import numpy as np
 from klss_spiel.algorithms import cfr
 from klss_spiel.algorithms.values.border import NO_SEQUENCE, NOT_BELOW, Border
 from klss_spiel.algorithms.values.reduction import reduce_form
-from klss_spiel.arrays import FloatArray
+from klss_spiel.arrays import BoolArray, FloatArray
 from klss_spiel.best_response import best_response_to
 from klss_spiel.linear_program import LinearSolver, Method, solve
 from klss_spiel.policy import BehaviorPolicy
@@ -119,6 +119,37 @@ def trunk_exploitabilities(
         value - safe_completion(border, 0, trunk[0], solver).guarantee,
         -value - safe_completion(border, 1, trunk[1], solver).guarantee,
     )
+
+
+def decided_exploitability(
+    policy: BehaviorPolicy,
+    player: int,
+    decided: BoolArray,
+    solver: LinearSolver | None = None,
+) -> float:
+    """What a player has given away for good by the strategy at some of his infosets.
+
+    The same as for a trunk, for decisions that need not form one: those that a growing
+    tree has come to.
+
+    Args:
+      policy: the strategies.
+      player: whose.
+      decided: [S of the tree] sequences at whose infosets the policy counts; at all others
+        the player may still do as he likes.
+      solver: a solver to reuse.
+    """
+    form = sequence_form_from_tree(policy.tree)
+    own = policy.probabilities[player]
+    if decided.shape != own.shape:
+        raise ValueError(
+            f"expected to be told of {len(own)} sequences of player {player} which are decided, "
+            f"got an array of shape {decided.shape}"
+        )
+    bounds = np.where(decided, own, 0.0)
+    best = (solver or LinearSolver()).solve(form, player, lower_bounds=bounds).value
+    value = game_value(policy.tree)
+    return (value if player == 0 else -value) - best
 
 
 def complete(

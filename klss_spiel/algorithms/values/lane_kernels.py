@@ -17,6 +17,9 @@ import numpy as np
 from klss_spiel.algorithms import regret_kernels
 from klss_spiel.kernels import kernel
 
+# The number of lanes L. It is fixed so that loops over lanes are unrolled.
+LANES = 8
+
 _ONE = np.uint64(1)
 
 
@@ -78,28 +81,27 @@ def _update(
     first, parent = rows.first, rows.parent
     values, plan = vectors.values, vectors.plan
     regret, strategy = vectors.regret, vectors.strategy
-    lanes = np.uint64(values.shape[1])
     for s in range(len(plan)):
-        for lane in range(lanes):
+        for lane in range(LANES):
             vectors.average[s, lane] += weight * plan[s, lane]
             values[s, lane] = 0.0
-    expected, total = np.empty(lanes), np.empty(lanes)
+    expected, total = np.empty(LANES), np.empty(LANES)
     count = np.uint64(len(parent))
     for after in range(count):
         i = count - after - _ONE
         begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
         _add_payoffs(begin, end, rows, opposing, ranges, opponent_plan, values)
-        for lane in range(lanes):
+        for lane in range(LANES):
             expected[lane] = 0.0
             total[lane] = 0.0
         for s in range(begin, end):
-            for lane in range(lanes):
+            for lane in range(LANES):
                 expected[lane] += strategy[s, lane] * values[s, lane]
         above = np.uint64(parent[i])
-        for lane in range(lanes):
+        for lane in range(LANES):
             values[above, lane] += expected[lane]
         for s in range(begin, end):
-            for lane in range(lanes):
+            for lane in range(LANES):
                 instant = values[s, lane] - expected[lane]
                 new = regret_kernels.accumulated(step, regret[s, lane], instant)
                 regret[s, lane] = new
@@ -108,14 +110,15 @@ def _update(
                 total[lane] += score
         uniform = 1.0 / float(end - begin)
         for s in range(begin, end):
-            for lane in range(lanes):
+            for lane in range(LANES):
                 whole = total[lane]
                 strategy[s, lane] = strategy[s, lane] / whole if whole > 0.0 else uniform
-    for i in range(count):
+    for number in range(count):
+        i = np.uint64(number)
         begin, end = np.uint64(first[i]), np.uint64(first[i + _ONE])
         above = np.uint64(parent[i])
         for s in range(begin, end):
-            for lane in range(lanes):
+            for lane in range(LANES):
                 plan[s, lane] = plan[above, lane] * strategy[s, lane]
 
 
@@ -125,11 +128,10 @@ def _add_payoffs(
 ) -> None:
     """Adds what the sequences [begin, end) earn against the opponent's plan and range."""
     start, source, value = rows.start, rows.source, rows.value
-    lanes = np.uint64(values.shape[1])
     for s in range(begin, end):
         for e in range(np.uint64(start[s]), np.uint64(start[s + _ONE])):
             pays = value[e]
             other = np.uint64(source[e])
             root = np.uint64(opposing[e])
-            for lane in range(lanes):
+            for lane in range(LANES):
                 values[s, lane] += (pays * ranges[root, lane]) * opponent_plan[other, lane]

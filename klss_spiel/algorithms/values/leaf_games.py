@@ -162,9 +162,7 @@ class _Below:
         last = self._tree.sequence[self._player, nodes]
         outside = last == self._before[leaf]
         infoset = np.where(outside, EMPTY_SEQUENCE, infosets.sequence_infoset[last])
-        found = np.searchsorted(
-            self._keys, infoset * np.int64(self._num_roots) + self._roots[leaf]
-        )
+        found = np.searchsorted(self._keys, infoset * np.int64(self._num_roots) + self._roots[leaf])
         found = np.minimum(found, max(len(self._keys) - 1, 0))
         if not len(self._keys):
             return 1 + self._roots[leaf]

@@ -19,7 +19,6 @@ from the enumerated game, and what is solved at the leaves is as small as their 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,8 +29,12 @@ from klss_spiel.algorithms.cfr_kernels import PlayerVectors
 from klss_spiel.algorithms.cfr_solution import Method
 from klss_spiel.algorithms.regret import RM_PLUS
 from klss_spiel.algorithms.search.openspiel_game import OpenSpielSearchGame
-from klss_spiel.algorithms.values.bottoms import opposing_roots, weighted_form
+from klss_spiel.algorithms.search.policy import policy_of_search
+from klss_spiel.algorithms.search.search import Search
+from klss_spiel.algorithms.search.settings import Iterate
 from klss_spiel.algorithms.values.border import Border
+from klss_spiel.algorithms.values.bottoms import opposing_roots, weighted_form
+from klss_spiel.algorithms.values.completion import decided_exploitability
 from klss_spiel.algorithms.values.continuations import self_generated
 from klss_spiel.algorithms.values.leaf_games import (
     LeafGame,
@@ -40,13 +43,13 @@ from klss_spiel.algorithms.values.leaf_games import (
     rest_of_game,
 )
 from klss_spiel.algorithms.values.policy_values import PolicyValues
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.arrays import FloatArray, IntArray, sum_at
 from klss_spiel.evaluators import zero_evaluator
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.search_game import LeafEvaluator, Leaves, LeafValues, Positions
+from klss_spiel.search_game import LeafEvaluator, LeafValues, Leaves, Positions
 from klss_spiel.sequence_form import make_sequence_form
-from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, ROOT, GameTree
+from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, ROOT, GameTree
 
 # Larger games are refused: their forests would be built after every growth step.
 MAX_NODES = 300_000
@@ -161,7 +164,7 @@ class ForestValues:
         for p in PLAYERS:
             plan = below.state[p].plan[below.compiled.choices[p].number]
             pays = pays * plan[below.game.sequence[p]]
-        return np.bincount(below.game.leaf, weights=pays, minlength=reach.shape[1])
+        return sum_at(below.game.leaf, pays, reach.shape[1])
 
     def _remember(self, below: _Solving) -> None:
         for p in PLAYERS:
@@ -281,9 +284,7 @@ class LeafValuedGame(OpenSpielSearchGame):
         return found
 
 
-def continuations_from(
-    border: Border, blueprint: BehaviorPolicy, count: int
-) -> Continuations:
+def continuations_from(border: Border, blueprint: BehaviorPolicy, count: int) -> Continuations:
     """Self-generated continuations of both players at a border, for any leaves above it.
 
     Above the border they play as the blueprint does.
@@ -303,3 +304,24 @@ def continuations_from(
             found.append(border.join(trunk, (below[0], below[1])).probabilities[p])
         strategies.append(tuple(found))
     return Continuations(blueprint, (strategies[0], strategies[1]))
+
+
+def search_exploitability(search: Search, tree: GameTree) -> float:
+    """What the average strategy of a search from the start has given away for good.
+
+    It counts at the infosets of the searching player that the search has come to; see
+    `completion.decided_exploitability`.
+
+    Args:
+      search: a search from the start of the game.
+      tree: the whole game.
+    """
+    player = search.tree.player
+    infosets = tree.infosets[player]
+    decided = np.zeros(infosets.num_sequences, dtype=np.bool_)
+    for label, infoset in infosets.index_of_label.items():
+        identifiers = search.game.infosets(player, label)
+        if any(search.tree.infoset_of(player, int(i)) != NO_INFOSET for i in identifiers):
+            decided[infosets.sequences(infoset)] = True
+    policy = policy_of_search(search, tree, Iterate.AVERAGE)
+    return decided_exploitability(policy, player, decided)

@@ -23,6 +23,7 @@ from klss_spiel.algorithms.values.border import Border
 from klss_spiel.algorithms.values.bottoms import Bottoms
 from klss_spiel.algorithms.values.completion import trunk_exploitability
 from klss_spiel.algorithms.values.depth_limited import RecordedValues, solve_trunk
+from klss_spiel.algorithms.values.lane_kernels import LANES
 from klss_spiel.algorithms.values.networks import (
     FNN,
     Architecture,
@@ -136,12 +137,14 @@ def iterate_ranges(
 
 
 def label(border: Border, questions: Sequence[Pair], solver: ValueFunction) -> list[Pair]:
-    """Values for ranges, with progress."""
+    """Values for ranges, with progress; bottoms are solved for several at once."""
     progress = Progress("situations labelled", len(questions))
-    answers = []
-    for number, ranges in enumerate(questions, 1):
-        answers.append(solver(ranges))
-        progress.update(number)
+    at_once = LANES if isinstance(solver, Bottoms) else 1
+    answers: list[Pair] = []
+    for start in range(0, len(questions), at_once):
+        group = questions[start : start + at_once]
+        answers += solver.many(group) if isinstance(solver, Bottoms) else [solver(group[0])]
+        progress.update(len(answers))
     return answers
 
 

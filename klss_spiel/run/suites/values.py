@@ -5,7 +5,10 @@ range times value is from summing to zero. `CFR-D` runs 500 iterations with bott
 warm, everything compiled before: `gap` is the exploitability of the trunk, `target` the
 figure it is meant to stay below in `target_seconds`. `CFR on the whole game` is what the same
 number of iterations costs without a cut, `gap` then being the exploitability of its trunk;
-`ratio` is a row's time over that of CFR-D.
+`ratio` is a row's time over that of CFR-D. `labels` are the values of situations that
+networks learn from, by 100 iterations of CFR+ on the bottoms, for several ranges at once (in
+lanes) and one by one; `seconds` are those of one situation, `ratio` is over lanes, and `gap`
+is the largest difference between both.
 """
 
 from __future__ import annotations
@@ -17,14 +20,17 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.algorithms import cfr
+from klss_spiel.algorithms.values.border import Border
 from klss_spiel.algorithms.values.bottoms import Bottoms
 from klss_spiel.algorithms.values.completion import trunk_exploitability
 from klss_spiel.algorithms.values.depth_limited import solve_trunk
 from klss_spiel.algorithms.values.optimal import optimal_values
 from klss_spiel.algorithms.values.ranges import ranges
+from klss_spiel.algorithms.values.training import random_ranges
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.run.value_domains import cut_domain
 from klss_spiel.sequence_form import sequence_form_from_tree
+from klss_spiel.tree import PLAYERS
 
 Row = dict[str, Any]
 
@@ -36,6 +42,8 @@ COLUMNS: Final = (
 _ITERATIONS: Final = 500
 _INNER: Final = 5  # updates of the bottoms before each player's update of the trunk
 _PROGRAMS: Final = 5
+_LABELS: Final = 16
+_LABEL_ITERATIONS: Final = 100
 
 # Exploitability and seconds to stay below, by domain.
 TARGETS: Final = {
@@ -90,6 +98,28 @@ def rows(part: str, quick: bool) -> Iterator[Row]:
         iterations=_ITERATIONS,
         ratio=seconds / split,
     )
+    yield from _labels(part, border, rng)
+
+
+def _labels(part: str, border: Border, rng: np.random.Generator) -> Iterator[Row]:
+    """Situations labelled in lanes and one by one."""
+    questions = random_ranges(border, _LABELS, rng)
+    Bottoms(border, 1).many(questions[:1])  # compiles
+    bottoms = Bottoms(border, _LABEL_ITERATIONS)
+    start = time.perf_counter()
+    together = bottoms.many(questions)
+    lanes = (time.perf_counter() - start) / _LABELS
+    start = time.perf_counter()
+    alone = [bottoms(question) for question in questions]
+    seconds = (time.perf_counter() - start) / _LABELS
+    gap = max(
+        float(np.abs(first[p] - second[p]).max())
+        for first, second in zip(together, alone, strict=True)
+        for p in PLAYERS
+    )
+    ratio, count = seconds / lanes, _LABEL_ITERATIONS
+    yield _row(part, "labels", "in lanes", lanes, gap, iterations=count, ratio=1.0)
+    yield _row(part, "labels", "one by one", seconds, gap, iterations=count, ratio=ratio)
 
 
 def _row(

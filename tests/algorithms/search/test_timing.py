@@ -258,7 +258,57 @@ def test_a_bot_with_a_budget_of_time_is_ready_when_it_is_made(monkeypatch):
 
 
 @pytest.mark.slow
-def test_searches_never_flag_on_the_standard_board():
-    match = Match("python_dark_chess", ("search", "search"), games=2, control="9s+0.1", seed=5)
+@pytest.mark.parametrize("control, games", [("9s+0.1", 50), ("3+2", 3)])
+def test_strong_never_flags(control, games):
+    """An hour of games; numbers of games are rounded up to pairs."""
+    player = "search(preset=strong)"
+    match = Match("python_dark_chess", (player, player), games + games % 2, control=control, seed=5)
     rows = play_match(match).rows
-    assert [row["loser"] for row in rows] == [None, None]
+    assert len(rows) == match.games
+    assert [row["loser"] for row in rows if row["termination"] != "rules"] == []
+
+
+def _large_belief_history(least):
+    """A random game up to a decision of White at which at least so many positions fit."""
+    game = pyspiel.load_game("python_dark_chess")
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        searched = search_game(game)
+        belief = searched.belief(0)
+        state = game.new_initial_state()
+        history = []
+        for _ in range(60):
+            if state.is_terminal():
+                break
+            action = int(rng.choice(state.legal_actions()))
+            if state.current_player() == 0:
+                told = state.information_state_string(0)
+                belief.advance(None, told)
+                if len(belief.positions) >= least:
+                    return game, history, told, state.legal_actions()
+                history.append((told, action))
+            state.apply_action(action)
+    raise AssertionError("no game with so large a belief")
+
+
+@pytest.mark.slow
+def test_a_second_is_kept_with_a_belief_of_two_million_positions():
+    """By the processor's clock, so that other programs do not matter."""
+    game, history, told, legal = _large_belief_history(2_000_000)
+    searched = search_game(game)
+    seconds = 1.0
+    player = SearchPlayer(searched, 0, OBSCURO, Budget(seconds=seconds), now=time.process_time)
+    compile_loops()
+    for state, action in history[:-1]:
+        player.record_action(state, action)
+    last, action = history[-1]
+    # Exact up to the last decision, whatever it takes; then only a second for two plies.
+    belief = player.advance_belief(last)
+    assert belief.complete
+    assert len(belief.positions) > 100_000
+    player.record_action(last, action)
+    start = time.process_time()
+    decision = player.decide(told, legal)
+    taken = time.process_time() - start - decision.report.compiling
+    assert taken < 1.1 * seconds
+    assert decision.report.new_nodes > 1_000

@@ -19,9 +19,11 @@ from klss_spiel.algorithms.values.networks import (
 from klss_spiel.algorithms.values.optimal import optimal_values, root_regret, values_against
 from klss_spiel.algorithms.values.ranges import Ranges, ranges
 from klss_spiel.algorithms.values.reduction import reduce_form
+from klss_spiel.algorithms.values.training import random_ranges
 from klss_spiel.best_response import nash_conv
 from klss_spiel.policy import BehaviorPolicy
 from klss_spiel.sequence_form import sequence_form_from_tree
+from klss_spiel.tree import PLAYERS
 from tests.algorithms.values.games import border_of
 
 
@@ -156,3 +158,34 @@ def test_bad_value_functions_are_refused():
         Bottoms(border, 0)
     with pytest.raises(ValueError, match="shape"):
         Bottoms(border, 1)((np.ones(5), np.ones(6)))
+
+
+@pytest.mark.parametrize("alternating", [True, False])
+def test_bottoms_in_lanes_answer_as_one_by_one_to_the_last_bit(alternating):
+    border = border_of("leduc")
+    # More questions than lanes, and a range of zeros among them.
+    questions = random_ranges(border, 10, np.random.default_rng(0))
+    questions[3][0][:4] = 0.0
+    bottoms = Bottoms(border, 30, alternating=alternating)
+    for alone, together in zip(
+        [bottoms(question) for question in questions], bottoms.many(questions), strict=True
+    ):
+        for p in PLAYERS:
+            np.testing.assert_array_equal(alone[p], together[p])
+
+
+def test_many_questions_to_warm_bottoms_go_one_by_one():
+    border = border_of("kuhn")
+    questions = random_ranges(border, 3, np.random.default_rng(0))
+    first, second = (Bottoms(border, 2, warm=True) for _ in range(2))
+    for alone, together in zip(
+        [first(question) for question in questions], second.many(questions), strict=True
+    ):
+        np.testing.assert_array_equal(alone[0], together[0])
+
+
+def test_many_questions_are_checked():
+    border = border_of("kuhn")
+    with pytest.raises(ValueError, match="finite ranges"):
+        bad = np.full(border.sizes[0], np.nan)
+        Bottoms(border, 2).many([(bad, np.ones(border.sizes[1]))])

@@ -11,6 +11,13 @@ has been told. Past the limit it is a weighted sample, and says so. A sample is
                 suffice on the way; else by following the samples of some steps ago, and
                 of ever more steps ago, once more with other random choices.
 
+Where time is short (`allow`) a set that could not be followed in it becomes a sample before
+its limit, and renewing ends when the time is over; should nothing be left by then, it may take
+as long again. How long a position takes is measured as the game goes on.
+
+With a prior of the opponent's moves exact sets are weighted, too, and histories count by
+how likely they are.
+
 Should no position be left by all that, everything since the last exact set is followed
 again with ever larger samples, up to a bound on their size. If none of them lives, the
 belief is empty and not complete, and stays so. An exact set that is empty is an error:
@@ -25,7 +32,8 @@ import copy
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from klss_spiel.arrays import FloatArray, U64Array
@@ -47,6 +55,13 @@ _STEPS_BACK: Final = (2, 4, 8)
 # be found on the way, surplus included: a few hundred megabytes.
 _DOUBLINGS: Final = 12
 _LAST_RESORT_POSITIONS: Final = 1 << 23
+# Seconds that following a position takes and how many times as many there are then, before
+# that has been measured, and how many have to be followed at once for a measurement.
+_FIRST_PACE: Final = 4e-7
+_FIRST_GROWTH: Final = 2.0
+_MEASURED_POSITIONS: Final = 1 << 16
+# Positions that a sample may have however short the time.
+_LEAST_SAMPLE: Final = 4096
 _SALT: Final = 0x9E3779B97F4A7C15
 
 
@@ -103,11 +118,12 @@ class BelievableGame(Protocol):
 class ChessBelief:
     """Positions that fit a player's information state. Mutable."""
 
-    def __init__(self, game: BelievableGame, player: int) -> None:
+    def __init__(self, game: BelievableGame, player: int, held: Any = None) -> None:
+        """Starts with what is held at the start of the game, `first_held` unless given."""
         self._game = game
         self._player = player
         self._told: Any = None
-        self._held = game.first_held(player)
+        self._held = game.first_held(player) if held is None else held
         # What is held as rows, once somebody has asked for them.
         self._rows: U64Array | None = None
         # The last exact set and its step, and parts of the samples of every later step.
@@ -117,6 +133,34 @@ class ChessBelief:
         self._overflow = math.inf
         # How many were left when the belief was last renewed; 0 if it has died out for good.
         self._renewed_at = math.inf
+        self._now: Callable[[], float] = time.monotonic
+        self._allowed = self._deadline = math.inf
+        self._pace = _FIRST_PACE
+        self._growth = _FIRST_GROWTH
+
+    def allow(self, seconds: float | None, now: Callable[[], float]) -> None:
+        """Says how long `advance` may take from now on; None for any time."""
+        self._now = now
+        self._allowed = math.inf if seconds is None else seconds
+        self._deadline = now() + self._allowed
+
+    @property
+    def _affordable(self) -> float:
+        """Positions that can be followed in the time that is left."""
+        return max(0.0, self._deadline - self._now()) / self._pace
+
+    def _follow(self, held: Any, told: Any, limit: int, salt: int) -> Any:
+        """`BelievableGame.follow`, measured if there is a deadline."""
+        if self._deadline == math.inf:
+            return self._game.follow(held, told, limit, salt)
+        start = self._now()
+        after = self._game.follow(held, told, limit, salt)
+        found = len(after.positions) * held.fraction / after.fraction  # thinned ones included
+        followed = max(len(held.positions), found)
+        if followed >= _MEASURED_POSITIONS:
+            self._pace = max((self._now() - start) / followed, 0.5 * self._pace)
+            self._growth = max(followed / len(held.positions), 0.5 * self._growth)
+        return after
 
     @property
     def complete(self) -> bool:
@@ -132,7 +176,10 @@ class ChessBelief:
 
     @property
     def weights(self) -> FloatArray | None:
-        """[n] how much each position of a sample stands for; None while all are alike."""
+        """[n] how likely the positions are, in any unit; None while all are alike.
+
+        Without a prior that is how much each position of a sample stands for.
+        """
         weights: FloatArray | None = self._held.weights
         return weights
 
@@ -144,7 +191,9 @@ class ChessBelief:
         """
         del action
         steps = 0 if self._told is None else self._told.steps
-        for told in self._game.read(self._player, information_state).since(steps):
+        steps_to_go = self._game.read(self._player, information_state).since(steps)
+        for done, told in enumerate(steps_to_go):
+            self._hurry(len(steps_to_go) - done)
             self._step(told)
         self._renew(self._game.limits.sample // _FEW)
 
@@ -154,10 +203,25 @@ class ChessBelief:
         other._samples = list(self._samples)
         return other
 
+    def _hurry(self, steps_left: int) -> None:
+        """Makes a sample of a set that cannot be followed through so many steps in time."""
+        affordable = self._affordable / (steps_left * self._growth)
+        if len(self._held.positions) <= max(affordable, _LEAST_SAMPLE):
+            return
+        limits = self._game.limits
+        if not limits.sampling:
+            return
+        size = min(limits.sample, max(int(affordable), _LEAST_SAMPLE))
+        if self._held.complete:
+            self._overflow = len(self._held.positions)
+        steps = 0 if self._told is None else self._told.steps
+        self._held = thinned(self._held, size, _salt(steps, 0))
+        self._rows = None
+
     def _step(self, told: Any) -> None:
         limits, held = self._game.limits, self._held
         limit = limits.exact if held.complete else _SURPLUS * limits.sample
-        after = self._game.follow(held, told, limit, _salt(told.steps, 0))
+        after = self._follow(held, told, limit, _salt(told.steps, 0))
         if held.complete and not after.complete:
             if not limits.sampling:
                 raise ValueError(
@@ -203,15 +267,22 @@ class ChessBelief:
         """The exact set by way of larger ones; None if they would be too large."""
         limits = self._game.limits
         most = min(_DETOUR * limits.exact, max(limits.exact, _DETOUR_POSITIONS))
+        if self._affordable < most:
+            most = int(self._affordable)
         if self._overflow > most:
             return None
         held, work = self._exact, 0
         for told in self._told.since(self._exact_steps):
             work += len(held.positions)
-            held = self._game.follow(held, told, most, 0)
-            if not held.complete or work > 2 * most:
+            held = self._follow(held, told, max(most, 1), 0)
+            if not held.complete or work > 2 * most or self._late:
                 return None
         return held if len(held.positions) <= limits.exact else None
+
+    @property
+    def _late(self) -> bool:
+        """Whether the time is over."""
+        return self._now() > self._deadline
 
     def _followed_again(self, few: int) -> Any:
         """The sample and what follows from earlier ones with other random choices.
@@ -221,7 +292,7 @@ class ChessBelief:
         size = self._game.limits.sample
         found = self._held
         for attempt, back in enumerate(_STEPS_BACK, start=1):
-            if back >= len(self._samples):
+            if back >= len(self._samples) or (len(found.positions) and self._late):
                 break
             steps, sample = self._samples[-1 - back]
             found = joined(found, self._follow_all(sample, steps, size, attempt))
@@ -229,6 +300,8 @@ class ChessBelief:
                 return found
         if len(found.positions):
             return found
+        start = self._now()
+        longest = max(0.0, self._deadline - start) + self._allowed
         # Ever earlier samples, and then ever larger ones from the last exact set.
         largest = min(size << _DOUBLINGS, max(size, _LAST_RESORT_POSITIONS // _SURPLUS))
         for attempt in itertools.count(len(_STEPS_BACK) + 1):
@@ -240,7 +313,7 @@ class ChessBelief:
             else:
                 break
             found = self._follow_all(sample, steps, size, attempt)
-            if len(found.positions) or found.complete:
+            if len(found.positions) or found.complete or self._now() - start > longest:
                 break
         return found
 
@@ -248,7 +321,7 @@ class ChessBelief:
         """What is held now if that was held after so many steps."""
         for told in self._told.since(steps):
             salt = _salt(told.steps, 1 + attempt)
-            held = self._game.follow(held, told, _SURPLUS * size, salt)
+            held = self._follow(held, told, _SURPLUS * size, salt)
             if not len(held.positions):
                 break
             if not held.complete:

@@ -8,6 +8,11 @@ sample of what it found and is no longer `complete`.
     belief = belief.after_own_move(move, observation)
     belief = belief.after_opponent_move(observation)
 
+With a move prior positions are weighted by how likely the moves of the opponent are that
+lead to them: the weight of a position is the sum over its predecessors of their weight
+(raised to a power before, see `MovePrior.memory`) times the probability of the move. The
+own moves tell nothing, as the player knows why he made them.
+
 Observations are those after the move (`packed.positions.observations`, or of what the
 game tells a player `packed.positions.observation_from_text`).
 """
@@ -31,6 +36,7 @@ from klss_spiel.games.chess.packed.collected_positions import (
 )
 from klss_spiel.games.chess.packed.collected_positions import distinct as distinct
 from klss_spiel.games.chess.packed.kernels import beliefs as kernels
+from klss_spiel.games.chess.packed.move_prior import MovePrior
 from klss_spiel.games.chess.packed.positions import Layout, layout, pack, pack_move
 from klss_spiel.games.chess.packed.transition import Transition
 
@@ -47,8 +53,10 @@ class PositionSet:
         complete: whether these are all. If not, they are a sample, and the true position
             may be missing.
         fraction: estimate of the part of all consistent positions that are here; 1 if complete.
-        weights: [n] how many fitting histories end in each position of a sample, by an
-            estimate in any unit; None while the set is complete.
+        weights: [n] how likely each position is, in any unit; None if all alike. Without a
+            prior they are for samples only: an estimate of how many fitting histories end in
+            each position.
+        prior: of the opponent's moves, or None.
     """
 
     transition: Transition
@@ -58,10 +66,15 @@ class PositionSet:
     complete: bool = True
     fraction: float = 1.0
     weights: FloatArray | None = None
+    prior: MovePrior | None = None
 
     @classmethod
     def of(
-        cls, position: rules.Position, viewer: int, transition: Transition | None = None
+        cls,
+        position: rules.Position,
+        viewer: int,
+        transition: Transition | None = None,
+        prior: MovePrior | None = None,
     ) -> PositionSet:
         """The set of one position that the player knows, such as the start of a game.
 
@@ -69,7 +82,17 @@ class PositionSet:
         """
         board = layout(position.width, position.height)
         step = transition or Transition(board)
-        return cls(step, viewer, position.side, pack([position]))
+        weights = None if prior is None else np.ones(1)
+        return cls(step, viewer, position.side, pack([position]), weights=weights, prior=prior)
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """[n] how likely the positions are; sums to 1."""
+        n = len(self.positions)
+        if self.weights is None:
+            return np.full(n, 1.0 / max(n, 1))
+        shares: FloatArray = self.weights / self.weights.sum()
+        return shares
 
     @property
     def board(self) -> Layout:
@@ -118,10 +141,14 @@ class PositionSet:
         game = (self.board.masks, self.transition.variant.queen_only)
 
         given = NO_WEIGHTS if self.weights is None else np.ascontiguousarray(self.weights)
+        prior = None
+        if self.prior is not None:
+            prior = (self.prior.factors, self.prior.uniform)
+            given = given**self.prior.memory
 
         def step(start: int, members: Members, count: int, sieve: Sieve) -> tuple[int, int]:
             reached, filled = kernels.insert_successors(
-                before, given, start, self.viewer, game, demands, members, count, sieve
+                before, given, start, self.viewer, game, demands, members, count, sieve, prior
             )
             return int(reached), int(filled)
 

@@ -37,6 +37,7 @@ from klss_spiel.games.chess.packed.information_states import (
     quiet_readings,
 )
 from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys, view_key
+from klss_spiel.games.chess.packed.move_prior import shipped_prior
 from klss_spiel.games.chess.packed.position_sets import PositionSet
 from klss_spiel.games.chess.packed.told_game import ToldGame
 from klss_spiel.games.chess.packed.transition import Transition
@@ -46,6 +47,7 @@ from klss_spiel.tree import TERMINAL
 _BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
 # A player who fears the fifty-move rule should see some plies of what leads past it.
 _PLIES_TO_SEE: Final = 6
+_PRIOR_BOARD: Final = (8, 8)
 # Positions of a sampled belief: what can be followed in a fraction of a second.
 _SAMPLE: Final = 1 << 18
 
@@ -158,6 +160,13 @@ class DarkChess(ToldGame):
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""
         return ChessBelief(self, player)
+
+    def weighted_belief(self, player: int) -> ChessBelief:
+        """The same, with weights by a prior of moves, which there is for 8x8 only."""
+        if (self.board.width, self.board.height) != _PRIOR_BOARD:
+            return self.belief(player)
+        start, prior = self.setup.start, shipped_prior()
+        return ChessBelief(self, player, PositionSet.of(start, player, self.transition, prior))
 
     def read(self, player: int, information_state: str) -> Reading:
         """What the player has been told."""

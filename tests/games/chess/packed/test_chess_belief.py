@@ -337,3 +337,57 @@ def test_beliefs_and_players_of_long_games_can_be_copied(name, copied):
     np.testing.assert_array_equal(twin.positions, belief.positions)
     decisions_of = [actor.decide(told + news, legal) for actor in (player, other)]
     np.testing.assert_array_equal(decisions_of[0].probabilities, decisions_of[1].probabilities)
+
+
+class FakeTime:
+    """A clock that moves on only when positions are followed."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def __call__(self):
+        return self.seconds
+
+
+def followed_by_clock(monkeypatch, game, now, pace):
+    """Makes every followed position of a game take a while."""
+    follow = game.follow
+
+    def slowly(held, told, limit, salt):
+        after = follow(held, told, limit, salt)
+        now.seconds += pace * max(len(held.positions), len(after.positions))
+        return after
+
+    monkeypatch.setattr(game, "follow", slowly)
+
+
+def test_where_time_is_short_a_belief_becomes_a_sample_and_says_so(monkeypatch):
+    monkeypatch.setattr(chess_belief, "_MEASURED_POSITIONS", 16)
+    monkeypatch.setattr(chess_belief, "_LEAST_SAMPLE", 32)
+    monkeypatch.setattr(chess_belief, "_FIRST_PACE", 0.01)
+    now = FakeTime()
+    name = "python_dark_chess"
+    timed, patient = (search_game(name, belief_limit=20_000) for _ in range(2))
+    followed_by_clock(monkeypatch, timed, now, pace=0.01)
+    belief, whole = timed.belief(0), patient.belief(0)
+    sampled, longest = 0, 0.0
+    for state, player, told in decisions(name, seed=8, actions=30):
+        if player != 0:
+            continue
+        start = now.seconds
+        belief.allow(5.0, now)  # time for 500 positions
+        belief.advance(None, told)
+        longest = max(longest, now.seconds - start)
+        whole.advance(None, told)
+        if not whole.complete:
+            break
+        assert rows_of(belief)
+        assert rows_of(belief) <= rows_of(whole)
+        if belief.complete:
+            assert rows_of(belief) == rows_of(whole)
+        sampled += not belief.complete
+        del state
+    assert sampled > 2
+    # A step may find more positions for each than the last one did, which nobody knows before.
+    unhurried = 0.01 * len(whole.positions)
+    assert longest < 20.0 < unhurried

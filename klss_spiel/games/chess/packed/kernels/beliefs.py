@@ -32,6 +32,12 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     first_cell,
     pawn_attacks_of_set,
 )
+from klss_spiel.games.chess.packed.kernels.move_priors import (
+    CONTEXT_WORDS,
+    NUM_FEATURES,
+    move_score,
+    total_score,
+)
 from klss_spiel.games.chess.packed.kernels.moves import (
     BOARD,
     DOUBLE,
@@ -186,6 +192,7 @@ def insert_successors(
     members: Any,
     count: Any,
     sieve: Any,
+    prior: Any,
 ) -> Any:
     """Adds the successors that give an observation to a set until it is full.
 
@@ -199,6 +206,10 @@ def insert_successors(
         members: the set (`kernels.position_tables`).
         count: how many positions it has.
         sieve: which positions to accept (`kernels.position_tables`).
+        prior: None, so that every move hands on the whole weight; or the factors of a move
+            prior (`kernels.move_priors`) and the share of uniform moves mixed into it, by
+            which moves hand on their parts. Compiled apart, so that the one does not cost
+            the other anything.
 
     Returns:
         The first position not expanded (n if all are) and the new count.
@@ -210,6 +221,10 @@ def insert_successors(
     moves = np.empty(2 * MAX_MOVES, dtype=np.uint64)
     batch = np.empty((BATCH + 2 * MAX_MOVES, 5), dtype=np.uint64)
     heavy = np.empty(len(batch) if len(given) else 0, dtype=np.float64)
+    if prior is not None:
+        everything = np.empty(MAX_MOVES, dtype=np.uint64)
+        context = np.empty(CONTEXT_WORDS, dtype=np.uint64)
+        features = np.empty(NUM_FEATURES, dtype=np.uint64)
     size, filled = ZERO, np.uint64(count)
     for i in range(start, len(positions)):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
@@ -224,6 +239,7 @@ def insert_successors(
             if np.int64(filled + found) > room:
                 return i, filled
         s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), mover)
+        total, number = np.float64(0.0), ZERO
         for j in range(found):
             c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, moves[j])
             if consistent(c0, c1, c2, c3, player, player, demands):
@@ -231,6 +247,20 @@ def insert_successors(
                 size = put(members, sieve, batch, size, c0, c1, c2, c3)
                 if len(given) and size > before:
                     heavy[before] = given[i]
+                    if prior is not None:
+                        factors, uniform = prior
+                        if number == ZERO:
+                            total, number = total_score(
+                                (p0, p1, p2, p3),
+                                mover,
+                                game,
+                                factors,
+                                everything,
+                                context,
+                                features,
+                            )
+                        score = move_score(context, mover, moves[j], factors, features)
+                        heavy[before] *= (1.0 - uniform) * score / total + uniform / number
     return len(positions), insert_batch(members, filled, batch, heavy, size)
 
 

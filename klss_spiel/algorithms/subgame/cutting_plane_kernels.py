@@ -1,0 +1,271 @@
+"""The loops of `cutting_planes`: best answers, planes, and the small programs between.
+
+Shapes: n plans of the player, R roots, F sequences of the forest, K infosets in it,
+E payoff entries, C planes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from klss_spiel.kernels import kernel
+
+# Of values, relative to the largest payoff of a plan.
+_TOLERANCE = 1e-10
+# Planes that are so near to each other, likewise relative, count as one: the simplex method
+# has no good pivot between them.
+_NEAR = 1e-9
+# Roots whose planes one answer adds, worst margins first.
+_ROOTS_PER_ANSWER = 3
+_ZERO = 1e-10
+# Pivots by the steepest column before Bland's rule, which cannot cycle, takes over.
+_STEEPEST_PIVOTS = 200
+_MOST_PIVOTS = 5000
+# Whose upper bound a plane is.
+_FIRST = 0
+_SECOND = 1
+
+
+@kernel
+def best_mixture(
+    plays: Any,
+    num_roots: int,
+    parent: Any,
+    first: Any,
+    num_actions: Any,
+    root: Any,
+    row: Any,
+    column: Any,
+    value: Any,
+    means: Any,
+    second: Any,
+    second_weight: float,
+    most_answers: int,
+) -> Any:
+    """[n] the best mixture of plans, and the number of answers it took.
+
+    Maximises the least of `means` of margins, of all margins if there are none, plus a
+    weight times the mean `second` of margins.
+
+    Args:
+      plays: [S, n] 1 where a plan plays a sequence.
+      num_roots: R.
+      parent: [K] of the forest's infosets; see `gadgets.MarginGame`.
+      first: [K].
+      num_actions: [K].
+      root: [F].
+      row: [E].
+      column: [E].
+      value: [E].
+      means: [m, R] weights of the roots in each mean.
+      second: [R] likewise.
+      second_weight: of the second objective; 0 for none.
+      most_answers: when to give up.
+    """
+    plans = plays.shape[1]
+    payoff = np.zeros((root.shape[0], plans))
+    for e in range(row.shape[0]):
+        for j in range(plans):
+            payoff[column[e], j] += value[e] * plays[row[e], j]
+    planes = np.empty((64, plans))
+    bounds = np.empty(64, dtype=np.int64)
+    count = 0
+    mixture = np.full(plans, 1.0 / plans)
+    best, best_value = mixture.copy(), -np.inf
+    total = np.empty(root.shape[0])
+    answer = np.empty(first.shape[0], dtype=np.int64)
+    played = np.zeros(root.shape[0], dtype=np.bool_)
+    weights = np.zeros(num_roots)
+    size = 0.0
+    for number in range(most_answers):
+        _best_answer(payoff, mixture, num_roots, parent, first, num_actions, total, answer, played)
+        if planes.shape[0] < count + _ROOTS_PER_ANSWER + 2:
+            planes = _doubled(planes)
+            longer = np.empty(planes.shape[0], dtype=np.int64)
+            longer[:count] = bounds[:count]
+            bounds = longer
+        before = count
+        if means.shape[0] == 0:
+            least = np.min(total[:num_roots])
+            for _ in range(min(_ROOTS_PER_ANSWER, num_roots)):
+                worst = np.argmin(total[:num_roots])
+                weights[:] = 0.0
+                weights[worst] = 1.0
+                _fill_plane(payoff, played, root, weights, planes[count])
+                bounds[count] = _FIRST
+                count += _is_new(planes, bounds, count)
+                total[worst] = np.inf  # Not again.
+        else:
+            least = np.inf
+            chosen = 0
+            for m in range(means.shape[0]):
+                mean = 0.0
+                for r in range(num_roots):
+                    mean += means[m, r] * total[r]
+                if mean < least:
+                    least, chosen = mean, m
+            _fill_plane(payoff, played, root, means[chosen], planes[count])
+            bounds[count] = _FIRST
+            count += _is_new(planes, bounds, count)
+        reached = least
+        if second_weight > 0.0:
+            _fill_plane(payoff, played, root, second, planes[count])
+            bounds[count] = _SECOND
+            reached += second_weight * np.dot(mixture, planes[count])
+            count += _is_new(planes, bounds, count)
+        for c in range(before, count):
+            size = max(size, np.max(np.abs(planes[c])))
+        if reached > best_value:
+            best, best_value = mixture.copy(), reached
+        if count == before:
+            return best, number + 1
+        upper, mixture = _best_below(planes[:count], bounds[:count], second_weight)
+        if upper - best_value <= _TOLERANCE * (1.0 + size):
+            return best, number + 1
+    return best, most_answers
+
+
+@kernel
+def _doubled(planes: Any) -> Any:
+    longer = np.empty((2 * planes.shape[0], planes.shape[1]))
+    longer[: planes.shape[0]] = planes
+    return longer
+
+
+@kernel
+def _best_answer(
+    payoff: Any,
+    mixture: Any,
+    num_roots: int,
+    parent: Any,
+    first: Any,
+    num_actions: Any,
+    total: Any,
+    answer: Any,
+    played: Any,
+) -> None:
+    """Fills the player's payoff at each sequence ([F]), the answers ([K]) and where they lead."""
+    for f in range(payoff.shape[0]):
+        earned = 0.0
+        for j in range(payoff.shape[1]):
+            earned += payoff[f, j] * mixture[j]
+        total[f] = earned
+        played[f] = f < num_roots
+    for k in range(first.shape[0] - 1, -1, -1):
+        least = first[k]
+        for f in range(first[k] + 1, first[k] + num_actions[k]):
+            if total[f] < total[least]:
+                least = f
+        answer[k] = least
+        total[parent[k]] += total[least]
+    for k in range(first.shape[0]):
+        played[answer[k]] = played[parent[k]]
+
+
+@kernel
+def _fill_plane(payoff: Any, played: Any, root: Any, weights: Any, plane: Any) -> None:
+    """Fills what each plan ([n]) earns against the answers, roots weighted."""
+    plane[:] = 0.0
+    for f in range(payoff.shape[0]):
+        if played[f] and weights[root[f]] != 0.0:
+            for j in range(payoff.shape[1]):
+                plane[j] += weights[root[f]] * payoff[f, j]
+
+
+@kernel
+def _is_new(planes: Any, bounds: Any, number: int) -> Any:
+    """Whether a plane is none of those before it."""
+    near = _NEAR * (1.0 + np.max(np.abs(planes[number])))
+    for c in range(number):
+        alike = bounds[c] == bounds[number]
+        if alike and np.max(np.abs(planes[c] - planes[number])) <= near:
+            return False
+    return True
+
+
+@kernel
+def _best_below(planes: Any, bounds: Any, second_weight: float) -> Any:
+    """The greatest weighted sum of both objectives below all planes, and its mixture [n].
+
+    The program, with t and s above their least coefficients so that no variable is
+    negative and the origin is feasible:
+
+        maximise t + w s  subject to  t <= plane p or s <= plane p,  sum p <= 1.
+    """
+    count, plans = planes.shape
+    shift = np.zeros(2)
+    for c in range(count):
+        shift[bounds[c]] = min(shift[bounds[c]], np.min(planes[c]))
+    shift -= 1.0
+    width = plans + 2
+    table = np.zeros((count + 2, width + 1))
+    for c in range(count):
+        for j in range(plans):
+            table[c, j] = shift[bounds[c]] - planes[c, j]
+        table[c, plans + bounds[c]] = 1.0
+    table[count, :plans] = 1.0
+    table[count, width] = 1.0
+    objective = count + 1
+    table[objective, plans + _FIRST] = -1.0
+    if second_weight > 0.0:
+        table[objective, plans + _SECOND] = -second_weight
+    basis = np.full(count + 1, -1, dtype=np.int64)
+    place = np.arange(width)  # Variable of each column; slack c is width + c.
+    for c in range(count + 1):
+        basis[c] = width + c
+    for pivot in range(_MOST_PIVOTS):
+        bland = pivot >= _STEEPEST_PIVOTS
+        enter = -1
+        for j in range(width):
+            if table[objective, j] < -_ZERO:
+                if enter < 0:
+                    enter = j
+                elif bland:
+                    if place[j] < place[enter]:
+                        enter = j
+                elif table[objective, j] < table[objective, enter]:
+                    enter = j
+        if enter < 0:
+            break
+        leave = -1
+        ratio = np.inf
+        for c in range(count + 1):
+            if table[c, enter] > _ZERO:
+                here = table[c, width] / table[c, enter]
+                better = here < ratio - 1e-15
+                tie = not better and here <= ratio + 1e-15
+                if tie and leave >= 0:
+                    if bland:
+                        better = basis[c] < basis[leave]
+                    else:
+                        better = table[c, enter] > table[leave, enter]
+                if better:
+                    leave, ratio = c, min(here, ratio)
+        if leave < 0:
+            break
+        # Exchanges the two variables in the condensed table.
+        by = table[leave, enter]
+        for j in range(width + 1):
+            if j != enter:
+                table[leave, j] /= by
+        for c in range(count + 2):
+            if c != leave:
+                factor = table[c, enter]
+                if factor != 0.0:
+                    for j in range(width + 1):
+                        if j != enter:
+                            table[c, j] -= factor * table[leave, j]
+                    table[c, enter] = -factor / by
+        table[leave, enter] = 1.0 / by
+        basis[leave], place[enter] = place[enter], basis[leave]
+    mixture = np.zeros(plans)
+    for c in range(count + 1):
+        if basis[c] < plans:
+            mixture[basis[c]] = max(table[c, width], 0.0)
+    mixture /= mixture.sum()
+    value = table[objective, width] + shift[_FIRST]
+    if second_weight > 0.0:
+        value += second_weight * shift[_SECOND]
+    return value, mixture

@@ -1,0 +1,115 @@
+"""Rows by hands that are killed and go on: blueprints and refinements in single steps."""
+
+import numpy as np
+import pytest
+
+from klss_spiel.algorithms.cfr_compiled import compile_form
+from klss_spiel.games.poker.leduc_family import parse_game
+from klss_spiel.run import blueprint_states, olss_by_hands, olss_tables, stopped_blueprints
+from klss_spiel.run.blueprint_states import SavedArrays
+
+GAME = "leduc232"
+
+
+class KilledError(Exception):
+    """Stands for a kill."""
+
+
+@pytest.fixture
+def small_is_large(monkeypatch):
+    """Solved as flop hold'em is: single precision, few looks, saved all the time."""
+    monkeypatch.setattr(stopped_blueprints, "_MANY_SEQUENCES", 10)
+    monkeypatch.setattr(stopped_blueprints, "_BETWEEN_SAVES", 3)
+    monkeypatch.setattr(blueprint_states, "SECONDS_BETWEEN_SAVES", 0.0)
+
+
+def kill_after(monkeypatch, module, name, calls):
+    """Raises at one of the calls of a function."""
+    original, done = getattr(module, name), []
+
+    def dying(*arguments, **named):
+        done.append(arguments)
+        if len(done) > calls:
+            raise KilledError
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(module, name, dying)
+
+
+def test_a_blueprint_goes_on_as_if_it_had_not_been_killed(tmp_path, monkeypatch, small_is_large):
+    form = olss_by_hands.public_game(parse_game(GAME)).form
+    expected, reached = stopped_blueprints.stopped_cfr(form, GAME, 0.3)
+    state = SavedArrays(tmp_path / "state.npz", seconds=0.0)
+    with monkeypatch.context() as context:
+        kill_after(context, blueprint_states, "save_solution", 4)
+        with pytest.raises(KilledError):
+            stopped_blueprints.stopped_cfr(form, GAME, 0.3, state)
+    prepared = compile_form(form, np.float32)
+    there = blueprint_states.restored_solution(state, prepared)
+    assert 0 < there.iterations < expected.iterations
+    again, reached_again = stopped_blueprints.stopped_cfr(form, GAME, 0.3, state)
+    # Looks at exploitability come at other iterations, and single precision rounds sums.
+    assert again.iterations >= there.iterations and reached_again <= 0.3
+    more = again.iterations - expected.iterations
+    assert abs(more) <= 0.1 * expected.iterations and reached_again == pytest.approx(
+        reached, rel=0.1
+    )
+    # Once it is done nothing is computed again.
+    kill_after(monkeypatch, blueprint_states, "save_solution", 1)
+    done, _ = stopped_blueprints.stopped_cfr(form, GAME, 0.3, state)
+    assert done.iterations == again.iterations
+
+
+def test_restored_states_go_on_bit_by_bit(tmp_path):
+    from klss_spiel.algorithms import cfr, regret
+
+    form = olss_by_hands.public_game(parse_game(GAME)).form
+    prepared = compile_form(form, np.float32)
+    first = cfr.solve(prepared, 5, regret.RM, cfr.UNIFORM)
+    saved = SavedArrays(tmp_path / "state.npz")
+    blueprint_states.save_solution(saved, first, prepared)
+    restored = blueprint_states.restored_solution(saved, prepared)
+    ends = [cfr.solve(prepared, 5, regret.RM, cfr.UNIFORM, start=s) for s in (first, restored)]
+    for p in range(2):
+        np.testing.assert_array_equal(*(end.average_sum_of(p) for end in ends))
+    other = compile_form(olss_by_hands.public_game(parse_game("leduc231")).form, np.float32)
+    with pytest.raises(ValueError, match="another game's state"):
+        blueprint_states.restored_solution(saved, other)
+    with pytest.raises(ValueError, match="another game's state"):
+        blueprint_states.restored_solution(saved, compile_form(form, np.float64))
+
+
+@pytest.mark.parametrize("recipe", ["maxmargin", "safe-1-klss"])
+def test_a_row_goes_on_where_its_refinement_was_killed(tmp_path, monkeypatch, recipe):
+    config = olss_tables.Config(
+        games=(GAME,), recipes=(recipe,), iterations=(20,), target=0.5, layout=olss_tables.HANDS
+    )
+    (job,) = olss_tables.make_jobs(config)
+    expected = job.function(*job.arguments)
+    monkeypatch.setattr(SavedArrays, "is_due", True)
+    folder = str(tmp_path)
+    with monkeypatch.context() as context:
+        kill_after(context, olss_by_hands, "_save_side", 4)
+        with pytest.raises(KilledError):
+            job.function(job.columns, folder)
+    solved = []
+    solve = type(_solver(recipe)).solve
+
+    def counting(self, subgames, bounds):
+        solved.extend(subgames)
+        return solve(self, subgames, bounds)
+
+    monkeypatch.setattr(type(_solver(recipe)), "solve", counting)
+    olss_by_hands.make_setting.cache_clear()
+    row = job.function(job.columns, folder)
+    assert row["after"] == expected["after"] != row["blueprint"]
+    resumed = len(solved)
+    job.function(*job.arguments)
+    assert 0 < resumed < len(solved) - resumed  # A part of it was there.
+
+
+def _solver(recipe):
+    from klss_spiel.algorithms.subgame.cutting_planes import CuttingPlanes
+    from klss_spiel.algorithms.subgame.solvers import Cfr
+
+    return Cfr() if recipe == "maxmargin" else CuttingPlanes()
