@@ -88,32 +88,30 @@ def _obscuro(preset: str, file: str, *flags: str) -> str:
 
 _BUDGET = "--nodes=2000 --belief_limit=20000"
 OBSCURO_MATCHES = (
-    _obscuro("ablations", "ablations", '--row="purification off"', "--games=100", _BUDGET),
-    _obscuro(
-        "ablations", "ablations_klss", '--row="KLSS instead of KLUSS"', "--games=400", _BUDGET
-    ),
+    _obscuro("ablations", "purification", '--row="purification off"', "--games=100", _BUDGET),
+    _obscuro("ablations", "klss", '--row="KLSS instead of KLUSS"', "--games=400", _BUDGET),
     _obscuro(
         "ablations",
-        "ablations_expansion_resolve",
+        "expansion_resolve",
         '--row="two-sided expansion" --row="uniform resolve"',
-        "--games=100",
+        "--games=40",
         _BUDGET,
     ),
     _obscuro(
         "ablations",
-        "ablations_zs21_simple",
+        "zs21_simple",
         '--row="two-sided GT-CFR only v ZS21" --row="simple evaluation v ZS21"',
         '--row="full v simple evaluation"',
         "--games=40",
         _BUDGET,
     ),
     _obscuro("versus_zs21", "versus_zs21", "--games=40", _BUDGET),
-    _obscuro("zs21_baseline", "zs21_baseline", "--games=40", _BUDGET),
-    _obscuro("random", "random", "--games=100", _BUDGET),
+    _obscuro("zs21_baseline", "zs21_baseline", "--games=4", _BUDGET),
+    _obscuro("random", "random", "--games=40", _BUDGET),
 )
-OBSCURO_TIMES = (_obscuro("time_scaling", "time_scaling", "--doublings=3", "--games=40"),)
+OBSCURO_TIMES = (_obscuro("time_scaling", "time_scaling", "--doublings=2", "--games=20"),)
 FIRST_MOVES = (
-    _obscuro("first_moves", "first_moves", "--seeds=50", "--games=100", _BUDGET),
+    _obscuro("first_moves", "first_moves", "--seeds=50", "--games=40", _BUDGET),
     _obscuro("first_moves", "first_moves_20k", "--seeds=50", "--games=0", "--nodes=20000"),
 )
 POSITIONS = (
