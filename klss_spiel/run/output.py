@@ -121,6 +121,7 @@ def callable_with_flags(
             known = set(values)
             define()
             was_parsed = values.is_parsed()
+            verbosity, is_default = logging.get_verbosity(), values["verbosity"].using_default_value
             try:
                 left = values(["notebook", *argv])[1:]
                 if left and not takes_arguments:
@@ -130,6 +131,8 @@ def callable_with_flags(
             finally:
                 for name in set(values) - known:
                     delattr(values, name)
+                logging.set_verbosity(verbosity)
+                values["verbosity"].using_default_value = is_default
                 if not was_parsed:
                     values.unparse_flags()
 

@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from absl import flags as absl_flags
 from absl import logging
 
 import klss_spiel as ks
@@ -284,7 +285,8 @@ def test_main_can_be_called_with_flags_again_and_again(capsys, monkeypatch):
         play.main(["--game=kuhn_poker", "stray"])
 
 
-@pytest.mark.parametrize("flags", [(), ("--verbosity=0",)])
+# Twice, since a notebook's next game must not take the flags of the last.
+@pytest.mark.parametrize("flags", [(), ("--verbosity=0",), ()])
 def test_a_board_is_not_interrupted_by_news_of_the_search(monkeypatch, flags):
     seen = []
 
@@ -293,6 +295,8 @@ def test_a_board_is_not_interrupted_by_news_of_the_search(monkeypatch, flags):
         raise EOFError
 
     monkeypatch.setattr("builtins.input", typed)
+    # Tests before this one may have said how much they want to hear.
+    monkeypatch.setattr(absl_flags.FLAGS["verbosity"], "using_default_value", True)
     before = logging.get_verbosity()
     play.main(["--game=kuhn_poker", "--bot=random", *flags])
     assert seen == [logging.INFO if flags else logging.WARNING]
