@@ -88,32 +88,30 @@ def _obscuro(preset: str, file: str, *flags: str) -> str:
 
 _BUDGET = "--nodes=2000 --belief_limit=20000"
 OBSCURO_MATCHES = (
-    _obscuro("ablations", "ablations", '--row="purification off"', "--games=100", _BUDGET),
-    _obscuro(
-        "ablations", "ablations_klss", '--row="KLSS instead of KLUSS"', "--games=400", _BUDGET
-    ),
+    _obscuro("ablations", "purification", '--row="purification off"', "--games=100", _BUDGET),
+    _obscuro("ablations", "klss", '--row="KLSS instead of KLUSS"', "--games=400", _BUDGET),
     _obscuro(
         "ablations",
-        "ablations_expansion_resolve",
+        "expansion_resolve",
         '--row="two-sided expansion" --row="uniform resolve"',
-        "--games=100",
+        "--games=40",
         _BUDGET,
     ),
     _obscuro(
         "ablations",
-        "ablations_zs21_simple",
+        "zs21_simple",
         '--row="two-sided GT-CFR only v ZS21" --row="simple evaluation v ZS21"',
         '--row="full v simple evaluation"',
         "--games=40",
         _BUDGET,
     ),
     _obscuro("versus_zs21", "versus_zs21", "--games=40", _BUDGET),
-    _obscuro("zs21_baseline", "zs21_baseline", "--games=40", _BUDGET),
-    _obscuro("random", "random", "--games=100", _BUDGET),
+    _obscuro("zs21_baseline", "zs21_baseline", "--games=4", _BUDGET),
+    _obscuro("random", "random", "--games=40", _BUDGET),
 )
-OBSCURO_TIMES = (_obscuro("time_scaling", "time_scaling", "--doublings=3", "--games=40"),)
+OBSCURO_TIMES = (_obscuro("time_scaling", "time_scaling", "--doublings=2", "--games=20"),)
 FIRST_MOVES = (
-    _obscuro("first_moves", "first_moves", "--seeds=50", "--games=100", _BUDGET),
+    _obscuro("first_moves", "first_moves", "--seeds=50", "--games=40", _BUDGET),
     _obscuro("first_moves", "first_moves_20k", "--seeds=50", "--games=0", "--nodes=20000"),
 )
 POSITIONS = (
@@ -126,6 +124,66 @@ POSITIONS = (
     ),
     _obscuro("positions", "positions", "--seeds=6", "--nodes=20000"),
 )
+
+
+def _match(file: str, first: str, second: str, games: int, seed: int) -> str:
+    return (
+        f'{_MATCH} --games={games} --seed={seed} --player="{first}" --player="{second}"'
+        f" --output=docs/results/agent/{file}.jsonl"
+    )
+
+
+def _search(preset: str, budget: str, *more: str) -> str:
+    return f"search({','.join((f'preset={preset}', budget, *more))})"
+
+
+_NODES_20K = ("nodes=20000", "limit=200000")
+STRENGTH = {
+    "`strong`, 2,000 nodes, v `random`": _match(
+        "v_random", _search("strong", "nodes=2000", "limit=20000"), "random", 200, 5
+    ),
+    "`strong` v the first release (`obscuro`, hand-made evaluation), 20,000 nodes each": _match(
+        "v_first",
+        _search("strong", *_NODES_20K),
+        _search("obscuro", *_NODES_20K, "evaluator=handmade"),
+        40,
+        6,
+    ),
+    "`strong`, a second a move, v `pimc` with 64 worlds and alpha-beta of depth 4": _match(
+        "v_pimc",
+        _search("strong", "seconds=1", "limit=200000"),
+        "pimc(worlds=64,depth=4,engine=alphabeta,limit=200000)",
+        40,
+        7,
+    ),
+    "`obscuro` v `zs21`, half a second a move each": _match(
+        "obscuro_v_zs21",
+        _search("obscuro", "seconds=0.5", "limit=200000"),
+        _search("zs21", "seconds=0.5", "limit=200000"),
+        40,
+        8,
+    ),
+}
+
+
+def strength_table() -> str:
+    """Matches of the agent."""
+    rows = []
+    for name, command in STRENGTH.items():
+        (line,) = lines_of(command)
+        bounds = [line["elo_low"], line["elo_high"]]
+        low, high = ("none" if bound is None else f"{bound:+.0f}" for bound in bounds)
+        estimate = "unbounded" if line["elo"] is None else f"{line['elo']:+.0f}"
+        rows.append(
+            {
+                "match": name,
+                "games": str(line["games"]),
+                "+ = -": f"{line['wins']} {line['draws']} {line['losses']}",
+                "score in %": percent(line["score"]),
+                "Elo (95%)": f"{estimate} [{low}, {high}]",
+            }
+        )
+    return markdown(rows) + commands_block(list(STRENGTH.values()))
 
 
 def match_table(commands: Sequence[str]) -> str:
@@ -209,6 +267,7 @@ def positions_table(command: str) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "agent-strength": strength_table,
     "obscuro-matches": lambda: match_table(OBSCURO_MATCHES),
     "obscuro-times": lambda: match_table(OBSCURO_TIMES),
     "obscuro-first-moves": first_moves_table,
