@@ -106,7 +106,7 @@ OBSCURO_MATCHES = (
         _BUDGET,
     ),
     _obscuro("versus_zs21", "versus_zs21", "--games=40", _BUDGET),
-    _obscuro("zs21_baseline", "zs21_baseline", "--games=4", _BUDGET),
+    _obscuro("zs21_baseline", "zs21_baseline", "--games=2", _BUDGET),
     _obscuro("random", "random", "--games=40", _BUDGET),
 )
 OBSCURO_TIMES = (_obscuro("time_scaling", "time_scaling", "--doublings=2", "--games=20"),)
