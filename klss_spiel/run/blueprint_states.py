@@ -44,12 +44,16 @@ class SavedArrays:
     def save(self, arrays: dict[str, Any]) -> None:
         """Replaces the file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = self.path.with_suffix(".new")
-        with open(new, "wb") as file:
-            np.savez(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, self.path)
+        # Of this process alone: two workers may make the blueprint of one game.
+        new = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
+        try:
+            with open(new, "wb") as file:
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(new, self.path)
+        finally:
+            new.unlink(missing_ok=True)
         self._next = time.monotonic() + self._seconds
 
 

@@ -225,10 +225,13 @@ def compute_row(columns: Mapping[str, Any], state: str | None = None) -> dict[st
     recipe = parse_recipe(columns["recipe"])
     if columns["gift_scale"] is not None:
         recipe = recipe(gift_scale=columns["gift_scale"])
-    solver: SubgameSolver = Cfr(columns["iterations"] or 1)
-    if columns["solver"] == LP:
-        few = columns["layout"] == HANDS and olss_by_hands.has_few_plans(recipe)
-        solver = CuttingPlanes() if few else LinearProgramming()
+    solver: SubgameSolver
+    if columns["solver"] != LP:
+        solver = Cfr(columns["iterations"])
+    elif columns["layout"] == HANDS and olss_by_hands.has_few_plans(recipe):
+        solver = CuttingPlanes()
+    else:
+        solver = LinearProgramming()
     if columns["layout"] == HANDS:
         results = _results_by_hands(columns, recipe, solver, state)
     else:

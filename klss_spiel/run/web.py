@@ -118,8 +118,10 @@ def _rehearse(workers: Workers) -> None:
 
     with contextlib.suppress(RuntimeError, OSError, EOFError):  # the server stops meanwhile
         worker = workers.start(Rehearsal)
-        worker.ready()
-        worker.close()
+        try:
+            worker.ready()
+        finally:
+            worker.close()
 
 
 @output.callable_with_flags(define_flags)

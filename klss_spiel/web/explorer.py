@@ -13,7 +13,7 @@ from typing import Any, Final
 from klss_spiel.matches.beliefs import BeliefAt, beliefs_of
 from klss_spiel.web.record_store import RecordStore
 from klss_spiel.web.searches import Searches
-from klss_spiel.web.workers import Worker, WorkerError, Workers
+from klss_spiel.web.workers import Worker, Workers
 
 _MOST_GAMES: Final = 32
 _SECONDS_AT_ONCE: Final = 1.0
@@ -119,7 +119,7 @@ class BeliefExplorer:
                 portion = await self._searches.run(lambda: started[0].call("advance"))
                 work.known += portion.found
                 work.done, work.error = portion.done, portion.error
-        except WorkerError as error:
+        except Exception as error:  # whatever it is, whoever waits is told
             work.error, work.done = str(error)[:_LONGEST_REASON], True
         finally:
             for worker in started:

@@ -136,8 +136,12 @@ class _Apart:
         """See `Worker`."""
         self.ready()
         try:
+            message = pickle.dumps((method, arguments))
+        except Exception as error:
+            raise WorkerError(f"{method} cannot be asked for: {error}") from error
+        try:
             with self._sending:
-                self._pipe.send((method, arguments))
+                self._pipe.send_bytes(message)
         except OSError:
             raise WorkerError("the process has ended") from None
         return self._receive()
@@ -206,7 +210,7 @@ def _next_message(pipe: Connection) -> Any:
     """A call; None if there will be none."""
     try:
         return pipe.recv()
-    except (EOFError, OSError):  # the server has ended, however it did
+    except Exception:  # the server has ended, however it did, or nobody can read what it says
         return None
 
 

@@ -17,10 +17,9 @@ class KilledError(Exception):
 
 @pytest.fixture
 def small_is_large(monkeypatch):
-    """Solved as flop hold'em is: single precision, few looks, saved all the time."""
+    """Solved as flop hold'em is: single precision, few looks."""
     monkeypatch.setattr(stopped_blueprints, "_MANY_SEQUENCES", 10)
     monkeypatch.setattr(stopped_blueprints, "_BETWEEN_SAVES", 3)
-    monkeypatch.setattr(blueprint_states, "SECONDS_BETWEEN_SAVES", 0.0)
 
 
 def kill_after(monkeypatch, module, name, calls):
@@ -36,7 +35,7 @@ def kill_after(monkeypatch, module, name, calls):
     monkeypatch.setattr(module, name, dying)
 
 
-def test_a_blueprint_goes_on_as_if_it_had_not_been_killed(tmp_path, monkeypatch, small_is_large):
+def test_a_blueprint_goes_on_where_it_was_killed(tmp_path, monkeypatch, small_is_large):
     form = olss_by_hands.public_game(parse_game(GAME)).form
     expected, reached = stopped_blueprints.stopped_cfr(form, GAME, 0.3)
     state = SavedArrays(tmp_path / "state.npz", seconds=0.0)

@@ -102,9 +102,7 @@ def test_an_object_that_is_asked_hears_that_it_ends(tmp_path):
 
 def test_one_that_is_still_being_made_can_be_closed():
     worker = Workers().start(Recorder, None, True)
-    start = time.monotonic()
     worker.close()
-    assert time.monotonic() - start < _SECONDS / 2
     with pytest.raises(WorkerError, match="has ended"):
         worker.ready()
 

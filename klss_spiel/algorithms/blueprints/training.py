@@ -70,6 +70,14 @@ class Settings:
     averaging: float = 0.995
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        batch = self.num_games * self.steps
+        if self.clone_batch and batch % self.clone_batch:
+            raise ValueError(
+                f"expected a clone_batch that divides the {batch} decisions of an update, "
+                f"got {self.clone_batch}"
+            )
+
 
 class Report(NamedTuple):
     """Means over an update."""

@@ -81,7 +81,7 @@ def test_without_the_second_objective_margins_are_given_away(game, blueprint, mo
 
 
 def test_planes_that_are_almost_equal_do_not_stop_the_simplex_method():
-    # Many of 442 hands are worth the same; rounding makes their planes almost equal.
+    # Many of 91 hands are worth the same; rounding makes their planes almost equal.
     large = leduc_public_game(leduc(2, 13, 2))
     uneven = cfr.solve(large.form, 3).average_behavior
     built = subgames(large, uneven, "1-klss", 0)

@@ -155,7 +155,8 @@ class ChessBelief:
             return self._game.follow(held, told, limit, salt)
         start = self._now()
         after = self._game.follow(held, told, limit, salt)
-        found = len(after.positions) * held.fraction / after.fraction  # thinned ones included
+        thinning = held.fraction / after.fraction if after.fraction else 1.0
+        found = len(after.positions) * thinning  # those thinned out included
         followed = max(len(held.positions), found)
         if followed >= _MEASURED_POSITIONS:
             self._pace = max((self._now() - start) / followed, 0.5 * self._pace)
@@ -321,9 +322,8 @@ class ChessBelief:
         """What is held now if that was held after so many steps."""
         for told in self._told.since(steps):
             salt = _salt(told.steps, 1 + attempt)
+            # One that has died out goes on, too: whose turn it is belongs to what is held.
             held = self._follow(held, told, _SURPLUS * size, salt)
-            if not len(held.positions):
-                break
             if not held.complete:
                 held = thinned(held, size, salt)
         return held

@@ -1,6 +1,7 @@
 """Tests of beliefs past their limit: kept alive, never wrong, exact again when they can be."""
 
 import copy
+import dataclasses
 import pickle
 
 import numpy as np
@@ -179,6 +180,22 @@ def test_a_player_whose_sample_has_died_out_plays_uniformly_and_says_so(dying):
     # Where there is nothing to choose, too.
     forced = actor.decide(text, legal[:1])
     assert forced.report.forced and not forced.report.belief_complete
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_sample_that_dies_on_the_way_knows_whose_turn_it_is(name):
+    """Only then can it be followed when the game goes on."""
+    belief = search_game(name).belief(0)
+    texts = [text for _, player, text in decisions(name, 0, 12) if player == 0]
+    starts = []
+    for text in texts[1:4]:
+        belief.advance(None, text)
+        starts.append((belief._held, belief._told.steps))
+    for held, steps in starts:
+        nobody = dataclasses.replace(held, positions=held.positions[:0], complete=False)
+        after = belief._follow_all(nobody, steps, 4, 1)
+        assert not len(after.positions)
+        assert after.side == belief._held.side
 
 
 @pytest.mark.parametrize(("doublings", "most"), [(3, 8_000_000), (20, 4 * 4 * 8 + 1)])
