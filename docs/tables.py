@@ -156,7 +156,7 @@ STRENGTH = {
         40,
         7,
     ),
-    "`obscuro` v `zs21`, half a second a move each": _match(
+    "`obscuro` v `zs21`, a budget of half a second a move": _match(
         "obscuro_v_zs21",
         _search("obscuro", "seconds=0.5", "limit=200000"),
         _search("zs21", "seconds=0.5", "limit=200000"),
@@ -296,12 +296,17 @@ def renewed(page: pathlib.Path) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Writes pages, or only says which are behind."""
     logging.set_verbosity(logging.ERROR)
-    behind = [page for page in pages() if renewed(page) != page.read_text("utf-8")]
-    for page in behind:
+    only_check = "--check" in arguments
+    behind = 0
+    for page in pages():
+        text = renewed(page)
+        if text == page.read_text("utf-8"):
+            continue
+        behind += 1
         print(page.relative_to(ROOT))
-        if "--check" not in arguments:
-            page.write_text(renewed(page), "utf-8")
-    return len(behind) if "--check" in arguments else 0
+        if not only_check:
+            page.write_text(text, "utf-8")
+    return behind if only_check else 0
 
 
 if __name__ == "__main__":
