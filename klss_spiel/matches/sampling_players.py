@@ -183,9 +183,8 @@ class IsmctsPlayer:
 
     def _draw(self, state: Any, player: int) -> Any:
         del state, player
-        weights = self._believer.weights
-        share = None if weights is None else weights / weights.sum()
-        return self._states[self._rng.choice(len(self._states), p=share)].clone()
+        # Histories of generic games have no weights.
+        return self._states[self._rng.integers(len(self._states))].clone()
 
 
 def _through_states(seat: Seat, limit: int | None) -> OpenSpielSearchGame:

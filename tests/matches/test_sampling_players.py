@@ -7,7 +7,6 @@ import pytest
 
 from klss_spiel.matches.sampling_players import (
     Believer,
-    IsmctsPlayer,
     VotingPlayer,
     sample_worlds,
 )
@@ -76,15 +75,6 @@ def test_without_weights_all_count_alike():
         assert counts.tolist() == [1.0] * found
     worlds, counts = sample_worlds(np.empty(0), 5, rng, np.empty(0))
     assert not len(worlds) and not len(counts)
-
-
-def test_ismcts_draws_likely_states_more_often():
-    player = object.__new__(IsmctsPlayer)
-    player._believer = types.SimpleNamespace(weights=WEIGHTS)
-    player._rng = np.random.default_rng(3)
-    player._states = [types.SimpleNamespace(clone=lambda i=i: i) for i in range(3)]
-    drawn = np.bincount([player._draw(None, 0) for _ in range(2_000)], minlength=3) / 2_000
-    np.testing.assert_allclose(drawn, WEIGHTS / 8, atol=0.04)
 
 
 def test_a_belief_that_contradicts_what_is_told_is_an_error_even_if_it_is_a_sample():

@@ -268,10 +268,8 @@ def worth(
 
 
 @kernel
-def worth_of_discards(
-    tables: Any, options: Any, weights: Any, row: Any, unseen: Any, found: Any
-) -> Any:
-    """Writes [16] what the hand is worth after each discard (0 if there is none); the best."""
+def _own_hand(options: Any, row: Any) -> Any:
+    """What the player to move holds: standing, counts, codes of suit and honours, patterns."""
     player = row[PLAYER]
     standing = np.zeros(NUM_STANDING, np.int64)
     write_standing(options, row, player, standing)
@@ -280,6 +278,15 @@ def worth_of_discards(
     patterns = _new_patterns()
     need, missing, rest, free = patterns
     _write_patterns(hand, suit, standing, need, missing, rest, free)
+    return standing, hand, suit, honours, patterns
+
+
+@kernel
+def worth_of_discards(
+    tables: Any, options: Any, weights: Any, row: Any, unseen: Any, found: Any
+) -> Any:
+    """Writes [16] what the hand is worth after each discard (0 if there is none); the best."""
+    standing, hand, suit, honours, patterns = _own_hand(options, row)
     most = 0.0
     for kind in range(_K):
         found[kind] = 0.0
@@ -300,13 +307,7 @@ def worth_of_discards(
 def worth_of_waiting(tables: Any, options: Any, weights: Any, row: Any, unseen: Any) -> Any:
     """What a hand that will draw is worth, a mean over draws. Changes the row for a while."""
     player = row[PLAYER]
-    standing = np.zeros(NUM_STANDING, np.int64)
-    write_standing(options, row, player, standing)
-    hand = row[HAND + _K * player : HAND + _K * player + _K].astype(np.int64)
-    suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
-    patterns = _new_patterns()
-    need, missing, rest, free = patterns
-    _write_patterns(hand, suit, standing, need, missing, rest, free)
+    standing, hand, suit, honours, patterns = _own_hand(options, row)
     phase, tile, ready = row[PHASE], row[TILE], row[READY + player]
     row[PHASE] = _CLAIM_PHASE
     row[READY + player] = 1
