@@ -13,7 +13,7 @@ from klss_spiel.algorithms.values.completion import trunk_exploitability
 from klss_spiel.algorithms.values.depth_limited import solve_trunk
 from klss_spiel.algorithms.values.networks import KIND, load_network
 from klss_spiel.openspiel import tree_from_game
-from klss_spiel.run import search_exploitability, value_tables
+from klss_spiel.run import search_exploitability, value_rows, value_tables
 from klss_spiel.run.value_domains import DOMAINS, cut_domain, resolving_policy
 from klss_spiel.run.value_tables import Config
 
@@ -73,7 +73,7 @@ def test_every_preset_has_jobs_with_different_keys():
 def test_a_network_is_measured_and_kept(tmp_path):
     folder = tmp_path / "nets"
     columns = {"domain": "kuhn", "recipe": "ours", "epochs": 5, "seed": 3}
-    row = value_tables.network_row(columns, str(folder))
+    row = value_rows.network_row(columns, str(folder))
     assert 0.0 <= row["exploitability"] <= row["last_exploitability"] <= 2.0
     assert (row["public_states"], row["range_size"], row["situations"]) == (2, 6, 80)
     (file,) = folder.iterdir()
@@ -89,13 +89,13 @@ def test_a_network_is_measured_and_kept(tmp_path):
 @pytest.mark.slow
 def test_convolutions_read_the_public_boards_of_dark_chess():
     (job, *_) = value_tables.make_jobs(Config("cnn", seeds=1, epochs=1))
-    row = value_tables.network_row(job.columns)
+    row = value_rows.network_row(job.columns)
     assert (row["public_states"], row["range_size"]) == (13, 14)
 
 
 def test_rows_of_resolving_lie_between_safe_and_bound():
     columns = {"domain": "kuhn", "player": 1, "gadget": "maxmargin"}
-    row = value_tables.resolving_row(columns)
+    row = value_rows.resolving_row(columns)
     assert row["safe"] - 1e-9 <= row["exploitability"] <= row["bound"] + 1e-9
     assert row["least_margin"] > -1e-9
 

@@ -6,6 +6,7 @@ positions that were sampled. What is left is still a forest: each player has one
 every infoset at the leaves, and below a root
 
     the whole rest of the game      `rest_of_game`
+    the rest down to some nodes     `rest_of_game` with `stops` (see `leaf_borders`)
     a choice among continuations    `choice_of_continuations`
 
 Below a leaf a player remembers the root he came from. Where leaves are whole public states
@@ -13,7 +14,7 @@ that changes nothing and the first forest is `Border.bottom_part`; elsewhere pla
 little more than in the game, as they do in the tree itself, whose leaves have values of
 their own.
 
-Letters: n leaves, b roots of a player, E payoffs, K continuations.
+Letters: n leaves, b roots of a player, E payoffs, K continuations, M nodes to stop at.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import dataclasses
 import numpy as np
 
 from klss_spiel.algorithms.values.continuations import with_choices
-from klss_spiel.arrays import FloatArray, IntArray
+from klss_spiel.algorithms.values.leaf_borders import AskedBorder, Stops
+from klss_spiel.arrays import BoolArray, FloatArray, IntArray
 from klss_spiel.sequence_form import Treeplex
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS, TERMINAL, GameTree
 
@@ -43,6 +45,7 @@ class LeafGame:
       sequence: for each player, [E] where each payoff is met.
       leaf: [E] the leaf that each payoff lies below.
       payoff: [E] player 0's, times chance's probability from the leaf on.
+      asked: where the forest stops and a value function is asked; None for nowhere.
     """
 
     treeplexes: tuple[Treeplex, Treeplex]
@@ -51,6 +54,7 @@ class LeafGame:
     sequence: Pair
     leaf: IntArray
     payoff: FloatArray
+    asked: AskedBorder | None = None
 
 
 def rest_of_game(tree: GameTree, nodes: IntArray, roots: Pair) -> LeafGame:
@@ -61,6 +65,56 @@ def rest_of_game(tree: GameTree, nodes: IntArray, roots: Pair) -> LeafGame:
       nodes: [n] nodes of which none lies below another.
       roots: for each player, [n] root of each; nodes of one root have one own sequence.
     """
+    return rest_until(tree, nodes, roots, np.zeros(0, dtype=np.int64))[0]
+
+
+def rest_until(
+    tree: GameTree, nodes: IntArray, roots: Pair, stops: IntArray
+) -> tuple[LeafGame, Stops]:
+    """The forest of what may be played below some nodes until others are reached.
+
+    Args:
+      tree: the game.
+      nodes: as in `rest_of_game`.
+      roots: as in `rest_of_game`.
+      stops: [M] nodes at or below those.
+    """
+    leaf = leaves_above(tree, nodes)
+    beyond = np.zeros(tree.num_nodes, dtype=np.bool_)
+    beyond[stops] = True
+    if len(stops):
+        for level in tree.levels(skip_root=True):
+            beyond[level] |= beyond[tree.parent[level]]
+    inside = (leaf != NO_ROOT) & ~beyond
+    ends = np.flatnonzero((tree.player == TERMINAL) & inside)
+    treeplexes, of_sequences, origins, sequences, stopped = [], [], [], [], []
+    for p in PLAYERS:
+        below = _Below(tree, p, nodes, (leaf, inside), np.asarray(roots[p], dtype=np.int64))
+        treeplexes.append(below.treeplex)
+        of_sequences.append(below.root)
+        origins.append(below.origin)
+        sequences.append(below.sequence_at(ends))
+        stopped.append(below.sequence_at(stops))
+    at_ends, at_stops = (
+        tree.chance_reach[found] / tree.chance_reach[nodes[leaf[found]]] for found in (ends, stops)
+    )
+    game = LeafGame(
+        treeplexes=(treeplexes[0], treeplexes[1]),
+        root=(of_sequences[0], of_sequences[1]),
+        origin=(origins[0], origins[1]),
+        sequence=(sequences[0], sequences[1]),
+        leaf=leaf[ends],
+        payoff=at_ends * tree.utility[ends],
+    )
+    return game, Stops((stopped[0], stopped[1]), leaf[stops], at_stops)
+
+
+def leaves_above(tree: GameTree, nodes: IntArray) -> IntArray:
+    """[N] which of some nodes (0 to n - 1) lies at or above each node; NO_ROOT for none.
+
+    Raises:
+      ValueError: one of them lies below another.
+    """
     leaf = np.full(tree.num_nodes, NO_ROOT, dtype=np.int64)
     leaf[nodes] = np.arange(len(nodes))
     for level in tree.levels(skip_root=True):
@@ -68,23 +122,7 @@ def rest_of_game(tree: GameTree, nodes: IntArray, roots: Pair) -> LeafGame:
         if np.any((above != NO_ROOT) & (leaf[level] != NO_ROOT)):
             raise ValueError("expected nodes of which none lies below another")
         leaf[level] = np.where(above == NO_ROOT, leaf[level], above)
-    ends = np.flatnonzero((tree.player == TERMINAL) & (leaf != NO_ROOT))
-    treeplexes, of_sequences, origins, sequences = [], [], [], []
-    for p in PLAYERS:
-        below = _Below(tree, p, nodes, leaf, np.asarray(roots[p], dtype=np.int64))
-        treeplexes.append(below.treeplex)
-        of_sequences.append(below.root)
-        origins.append(below.origin)
-        sequences.append(below.sequence_at(ends))
-    from_leaf = tree.chance_reach[ends] / tree.chance_reach[nodes[leaf[ends]]]
-    return LeafGame(
-        treeplexes=(treeplexes[0], treeplexes[1]),
-        root=(of_sequences[0], of_sequences[1]),
-        origin=(origins[0], origins[1]),
-        sequence=(sequences[0], sequences[1]),
-        leaf=leaf[ends],
-        payoff=from_leaf * tree.utility[ends],
-    )
+    return leaf
 
 
 def choice_of_continuations(player: int, values: FloatArray, roots: Pair) -> LeafGame:
@@ -128,15 +166,22 @@ class _Below:
     """One player's treeplex below some nodes: an infoset for each of the tree's and root."""
 
     def __init__(
-        self, tree: GameTree, player: int, nodes: IntArray, leaf: IntArray, roots: IntArray
+        self,
+        tree: GameTree,
+        player: int,
+        nodes: IntArray,
+        where: tuple[IntArray, BoolArray],
+        roots: IntArray,
     ) -> None:
+        """A treeplex of the nodes that `where` says are inside, with the leaf above each."""
+        leaf, inside = where
         self._tree, self._player = tree, player
         self._leaf, self._roots = leaf, roots
         self._before = tree.sequence[player, nodes]
         infosets = tree.infosets[player]
         count = int(roots.max()) + 1
         self._num_roots = count
-        deciding = np.flatnonzero((tree.player == player) & (leaf != NO_ROOT))
+        deciding = np.flatnonzero((tree.player == player) & inside)
         # Ascending in the tree's number, so that infosets come after those before them.
         keys = tree.infoset[player, deciding] * np.int64(count) + roots[leaf[deciding]]
         self._keys, some = np.unique(keys, return_index=True)

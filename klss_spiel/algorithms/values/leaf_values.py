@@ -36,18 +36,27 @@ from klss_spiel.algorithms.values.border import Border
 from klss_spiel.algorithms.values.bottoms import opposing_roots, weighted_form
 from klss_spiel.algorithms.values.completion import decided_exploitability
 from klss_spiel.algorithms.values.continuations import self_generated
+from klss_spiel.algorithms.values.leaf_borders import AskedBorder, complete_states
 from klss_spiel.algorithms.values.leaf_games import (
     LeafGame,
     Pair,
     choice_of_continuations,
+    leaves_above,
     rest_of_game,
+    rest_until,
 )
 from klss_spiel.algorithms.values.policy_values import PolicyValues
 from klss_spiel.arrays import FloatArray, IntArray, sum_at
 from klss_spiel.evaluators import zero_evaluator
 from klss_spiel.openspiel import tree_from_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.search_game import LeafEvaluator, LeafValues, Leaves, Positions
+from klss_spiel.search_game import (
+    LeafEvaluator,
+    LeafValues,
+    Leaves,
+    Positions,
+    ValueFunction,
+)
 from klss_spiel.sequence_form import make_sequence_form
 from klss_spiel.tree import EMPTY_SEQUENCE, NO_INFOSET, PLAYERS, ROOT, GameTree
 
@@ -61,18 +70,66 @@ _UNKNOWN = -1.0
 class Forests(Protocol):
     """What is left to play below leaves."""
 
-    def forest(self, tree: GameTree, player: int, nodes: IntArray, roots: Pair) -> LeafGame:
-        """The game below some nodes, for a search of a player; see `leaf_games`."""
+    def forest(
+        self, tree: GameTree, player: int, nodes: IntArray, roots: Pair, weight: FloatArray
+    ) -> LeafGame:
+        """The game below some nodes, for a search of a player.
+
+        Args:
+          tree: the game.
+          player: who searches.
+          nodes: [n] the leaves.
+          roots: for each player, [n] root of each; see `leaf_games`.
+          weight: [n] probability of what neither player chooses any more.
+        """
 
 
 @dataclasses.dataclass(frozen=True)
 class RestOfGame:
     """Everything: values are those of (nearly) optimal play by both, given the ranges."""
 
-    def forest(self, tree: GameTree, player: int, nodes: IntArray, roots: Pair) -> LeafGame:
+    def forest(
+        self, tree: GameTree, player: int, nodes: IntArray, roots: Pair, weight: FloatArray
+    ) -> LeafGame:
+        """See `Forests`."""
+        del player, weight
+        return rest_of_game(tree, nodes, roots)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ValuedBorder:
+    """The rest of the game down to a border, where a value function says what comes then.
+
+    It can be a network. It is asked about a public state of the border of which all
+    histories lie at or below leaves with chance's own probability: about all of them as long
+    as a search from the start has not grown past the border. Elsewhere, which is to say below
+    the border and in searches that start in the middle of a game from sampled positions, all
+    the rest of the game is left.
+
+    Attributes:
+      border: a cut through the game.
+      values: from ranges to counterfactual values there.
+    """
+
+    border: Border
+    values: ValueFunction
+
+    def forest(
+        self, tree: GameTree, player: int, nodes: IntArray, roots: Pair, weight: FloatArray
+    ) -> LeafGame:
         """See `Forests`."""
         del player
-        return rest_of_game(tree, nodes, roots)
+        border = self.border
+        if border.tree is not tree:
+            raise ValueError(
+                f"expected a border of the tree of {tree.name} that is searched, got one of "
+                f"another tree, of {border.tree.name}"
+            )
+        stops = complete_states(border, leaves_above(tree, nodes), nodes, roots, weight)
+        game, ends = rest_until(tree, nodes, roots, border.nodes[stops])
+        if not len(stops):
+            return game
+        return dataclasses.replace(game, asked=AskedBorder(border, self.values, stops, ends))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -93,8 +150,11 @@ class Continuations:
             if not self.strategies[p]:
                 raise ValueError(f"expected at least one continuation of player {p}, got none")
 
-    def forest(self, tree: GameTree, player: int, nodes: IntArray, roots: Pair) -> LeafGame:
+    def forest(
+        self, tree: GameTree, player: int, nodes: IntArray, roots: Pair, weight: FloatArray
+    ) -> LeafGame:
         """See `Forests`."""
+        del weight
         if self.blueprint.tree is not tree:
             raise ValueError(
                 f"expected a blueprint on the tree of {tree.name} that is searched, got one of "
@@ -136,7 +196,7 @@ class ForestValues:
         ]
         roots = numbered[0][2].reshape(-1), numbered[1][2].reshape(-1)
         nodes = game.nodes_of(leaves.position)
-        below = game.forests.forest(game.tree, self._player, nodes, roots)
+        below = game.forests.forest(game.tree, self._player, nodes, roots, leaves.weight)
         weighted = leaves.weight[below.leaf] * below.payoff
         compiled = compile_form(make_sequence_form(below.treeplexes, *below.sequence, weighted))
         self._below = _Solving(
@@ -157,14 +217,24 @@ class ForestValues:
         ranges = reach[0, below.first[0]], reach[1, below.first[1]]
         form = weighted_form(below.compiled, below.opposing, ranges)
         count = self._game.first_updates if below.fresh else self._game.updates
-        below.state = form.run(below.state, self._done, count, _METHOD, owned=True)
+        asked = below.game.asked
+        if asked is None:
+            below.state = form.run(below.state, self._done, count, _METHOD, owned=True)
+        elif any(len(treeplex.num_actions) for treeplex in below.game.treeplexes):
+            answers = asked.values_from(below.game.root, ranges)
+            below.state = form.run_trunk(
+                below.state, self._done, count, _METHOD, asked.sequence, answers
+            )
         below.fresh = False
         self._done += count
-        pays = below.game.payoff / self._game.utility_scale
+        plans = [below.state[p].plan[below.compiled.choices[p].number] for p in PLAYERS]
+        pays = below.game.payoff.copy()
         for p in PLAYERS:
-            plan = below.state[p].plan[below.compiled.choices[p].number]
-            pays = pays * plan[below.game.sequence[p]]
-        return sum_at(below.game.leaf, pays, reach.shape[1])
+            pays *= plans[p][below.game.sequence[p]]
+        found = sum_at(below.game.leaf, pays, reach.shape[1])
+        if asked is not None:
+            found += asked.payoffs(below.game.root, ranges, (plans[0], plans[1]), reach.shape[1])
+        return found / self._game.utility_scale
 
     def _remember(self, below: _Solving) -> None:
         for p in PLAYERS:
