@@ -10,74 +10,28 @@ what the command under it says.
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
 import pathlib
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+import value_page
 from absl import logging
+from table_tools import (
+    ROOT,
+    Line,
+    commands_block,
+    lines_of,
+    markdown,
+    percent,
+    thousands,
+    with_interval,
+)
 
-from klss_spiel.run import match, obscuro_tables
-
-ROOT = pathlib.Path(__file__).parent.parent
 _BLOCK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
-
-Line = Mapping[str, Any]
 
 _OBSCURO = "python -m klss_spiel.run.obscuro_tables"
 _MATCH = "python -m klss_spiel.run.match --game=python_dark_chess"
-_BINARIES = {_OBSCURO.split()[2]: obscuro_tables.main, _MATCH.split()[2]: match.main}
-
-
-def lines_of(command: str) -> list[dict[str, Any]]:
-    """What a command prints about the file it wrote."""
-    _, _, module, *arguments = shlex.split(command)
-    arguments = [
-        re.sub(r"^--output=", f"--output={ROOT}/", argument)
-        for argument in arguments
-        if not argument.startswith(("--executor", "--plot"))
-    ]
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        _BINARIES[module]([*arguments, "--report", "--json"])
-    lines: list[dict[str, Any]] = json.loads(printed.getvalue())
-    return lines
-
-
-def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows with the same columns as a table."""
-    columns = list(rows[0])
-    lines = [columns, ["---"] * len(columns), *([row[c] for c in columns] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def commands_block(commands: Sequence[str]) -> str:
-    """Commands as a person would type them, long ones on two lines."""
-    parts = []
-    for command in commands:
-        head, _, file = command.rpartition(" --output=")
-        parts.append(f"{head} \\\n    --output={file}")
-    return "\n```\n" + "\n".join(parts) + "\n```\n"
-
-
-def percent(value: float) -> str:
-    """A share in percent."""
-    return f"{100 * value:.1f}"
-
-
-def with_interval(line: Line, name: str) -> str:
-    """A share in percent with its interval."""
-    return f"{percent(line[name])} ({percent(line['low'])} to {percent(line['high'])})"
-
-
-def thousands(value: int) -> str:
-    """A whole number for people."""
-    return f"{value:,}"
 
 
 def _obscuro(preset: str, file: str, *flags: str) -> str:
@@ -274,6 +228,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "obscuro-white": white_score,
     "obscuro-position-7a": lambda: positions_table(POSITIONS[0]),
     "obscuro-positions": lambda: positions_table(POSITIONS[1]),
+    **value_page.TABLES,
 }
 
 

@@ -33,8 +33,9 @@ RECIPES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("mate2", OURS): dict(
         random_trunks=20,
         iterates=40,
-        on_policy_rounds=1,
-        on_policy_ranges=20,
+        on_policy_rounds=4,
+        on_policy_ranges=40,
+        stop_below=0.005,
         label_iterations=300,
         epochs=150,
         batch=128,

@@ -61,6 +61,8 @@ class TrainingConfig:
       on_policy_rounds: how often the ranges that CFR-D with the network meets are added
         and training goes on.
       on_policy_ranges: how many ranges each such round adds.
+      stop_below: early stopping: no more rounds once the network's trunk is no more
+        exploitable than this; None goes through all of them.
       label_iterations: of CFR+ for each situation's values.
       epochs: passes over all situations, in each round.
       batch: public states in one step.
@@ -79,6 +81,7 @@ class TrainingConfig:
     iterates: int = 0
     on_policy_rounds: int = 0
     on_policy_ranges: int = 50
+    stop_below: float | None = None
     label_iterations: int = 500
     epochs: int = 200
     batch: int = 64
@@ -188,6 +191,8 @@ def train(
         history.append((len(questions), loss, found))
         if found < best[0]:
             best = (found, parameters)
+        if config.stop_below is not None and found <= config.stop_below:
+            break
         if round_number < config.on_policy_rounds:
             answers += label(border, recorded.questions, solver)
             questions += recorded.questions
