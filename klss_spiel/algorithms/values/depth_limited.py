@@ -42,7 +42,13 @@ def solve_trunk(
     Returns:
       The solution on the trunk's sequences: its `average_behavior` is what
       `completion.trunk_exploitability` measures.
+
+    Raises:
+      ValueError: a value function of another game's border.
     """
+    known = getattr(values, "border", border)
+    if known.tree.name != border.tree.name or known.sizes != border.sizes:
+        raise ValueError(f"expected a value function of {border}, got one of {known}")
     return cfr.solve(
         border.trunk_part.form,
         iterations,
@@ -66,6 +72,8 @@ class RecordedValues:
           keep: which questions, by their number from 0, to remember; all by default.
         """
         self.values = values
+        if hasattr(values, "border"):
+            self.border: Border = values.border
         self.questions: list[Pair] = []
         self.answers: list[Pair] = []
         self._keep = keep or (lambda number: True)

@@ -3,12 +3,12 @@
 `optimal values` times one linear program for ranges of random strategies; `gap` is how far
 range times value is from summing to zero. `CFR-D` runs 500 iterations with bottoms solved
 warm, everything compiled before: `gap` is the exploitability of the trunk (also after the
-first 100), `target` the figure it is meant to stay below in `target_seconds`. `CFR on the whole game` is what the same
-number of iterations costs without a cut, `gap` then being the exploitability of its trunk;
-`ratio` is a row's time over that of CFR-D. `labels` are the values of situations that
-networks learn from, by 100 iterations of CFR+ on the bottoms, for several ranges at once (in
-lanes) and one by one; `seconds` are those of one situation, `ratio` is over lanes, and `gap`
-is the largest difference between both.
+first 100), `target` the figure it is meant to stay below in `target_seconds`. `CFR on the
+whole game` is what the same number of iterations costs without a cut, `gap` then being the
+exploitability of its trunk; `ratio` is a row's time over that of CFR-D. `labels` are the
+values of situations that networks learn from, by 100 iterations of CFR+ on the bottoms, for
+several ranges at once (in lanes) and one by one; `seconds` are those of one situation,
+`ratio` is over lanes, and `gap` is the largest difference between both.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from klss_spiel.algorithms import cfr
 from klss_spiel.algorithms.regret import DISCOUNTED_RM, PRM_PLUS, RM, RM_PLUS
 from klss_spiel.algorithms.values.bottoms import Bottoms, LinearValues
 from klss_spiel.algorithms.values.completion import trunk_exploitability
+from klss_spiel.algorithms.values.cuts import make_border
 from klss_spiel.algorithms.values.depth_limited import RecordedValues, solve_trunk
 from klss_spiel.algorithms.values.networks import (
     FNN,
@@ -158,6 +159,16 @@ def test_bad_value_functions_are_refused():
         Bottoms(border, 0)
     with pytest.raises(ValueError, match="shape"):
         Bottoms(border, 1)((np.ones(5), np.ones(6)))
+
+
+def test_value_functions_of_another_border_are_refused():
+    border, other = border_of("kuhn"), border_of("leduc")
+    deeper = make_border(border.tree, 4)
+    for values in (Bottoms(other, 1), RecordedValues(_random_network(deeper))):
+        with pytest.raises(ValueError, match=r"value function of <Border of kuhn.*, got one of"):
+            solve_trunk(border, values, 1)
+    again = make_border(border.tree, 3)  # the same border made twice
+    assert solve_trunk(border, Bottoms(again, 1), 1).iterations == 1
 
 
 @pytest.mark.parametrize("alternating", [True, False])

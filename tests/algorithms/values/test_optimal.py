@@ -248,6 +248,20 @@ def test_tiny_ranges_are_no_different():
         np.testing.assert_allclose(optimal_values(border, tiny).expected[p], expected[p], atol=1e-9)
 
 
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "kriegspiel"])
+@pytest.mark.parametrize("played", [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
+def test_borders_that_nobody_plays_to_have_values(name, played):
+    """Counterfactual values need only the opponent; expected ones are limits."""
+    border = border_of(name)
+    at_border = Ranges.of(border, tuple(np.full(border.sizes[p], played[p]) for p in (0, 1)))
+    values = optimal_values(border, at_border)
+    assert values.value == 0.0 and np.abs(values.imbalance()).max() < 1e-12
+    assert max(regret.max() for regret in root_regret(border, at_border, values.behaviors)) < 1e-9
+    for p in (0, 1):
+        assert np.any(values.counterfactual[p] != 0.0) == (played[1 - p] > 0.0)
+        assert np.all(np.isfinite(values.expected[p])) and np.abs(values.expected[p]).max() > 0.9
+
+
 def test_ranges_of_another_border_are_refused():
     border = border_of("kuhn")
     other = make_border(border.tree, 3)

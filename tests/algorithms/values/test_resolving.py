@@ -11,6 +11,7 @@ from klss_spiel.algorithms.values.bot import ResolvingBot
 from klss_spiel.algorithms.values.bottoms import Bottoms, LinearValues
 from klss_spiel.algorithms.values.completion import game_value, safe_completion
 from klss_spiel.algorithms.values.cuts import make_border
+from klss_spiel.algorithms.values.networks import load_network
 from klss_spiel.algorithms.values.optimal import optimal_values
 from klss_spiel.algorithms.values.ranges import trunk_ranges
 from klss_spiel.algorithms.values.resolving import (
@@ -23,6 +24,7 @@ from klss_spiel.algorithms.values.resolving import (
 )
 from klss_spiel.best_response import best_response_to
 from klss_spiel.policy import BehaviorPolicy
+from klss_spiel.run.value_domains import cut_domain
 from klss_spiel.sequence_form import sequence_form_from_tree
 from tests.algorithms.values.games import border_of, tree_of
 
@@ -99,6 +101,18 @@ def test_a_bot_solves_what_it_meets_and_is_as_good_as_the_bound():
     first = _first("kuhn", 1)
     bound = exploitability_bound(first.carried, first.behavior, -game_value(border.tree))
     assert _exploitability(border.tree, 1, bot.tabulate()) <= bound + 1e-9
+
+
+def test_a_bot_resolves_with_learned_values():
+    """The shipped network in the place of exact values, each player in turn."""
+    border = cut_domain("leduc").border
+    network = load_network("values_leduc", border)
+    for player in (0, 1):
+        bot = ResolvingBot(
+            *(border.tree, [border], player, lambda b: network, 500, np.random.default_rng(0)),
+            Gadget.MAXMARGIN,
+        )
+        assert _exploitability(border.tree, player, bot.tabulate()) < 0.05
 
 
 def test_a_bot_whose_trunk_is_the_game_plays_cfr():
