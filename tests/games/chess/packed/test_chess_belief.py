@@ -386,18 +386,18 @@ def followed_by_clock(monkeypatch, game, now, pace):
 def test_where_time_is_short_a_belief_becomes_a_sample_and_says_so(monkeypatch):
     monkeypatch.setattr(chess_belief, "_MEASURED_POSITIONS", 16)
     monkeypatch.setattr(chess_belief, "_LEAST_SAMPLE", 32)
-    monkeypatch.setattr(chess_belief, "_FIRST_PACE", 0.01)
+    monkeypatch.setattr(chess_belief, "_FIRST_PACE", 0.002)
     now = FakeTime()
     name = "python_dark_chess"
     timed, patient = (search_game(name, belief_limit=20_000) for _ in range(2))
-    followed_by_clock(monkeypatch, timed, now, pace=0.01)
+    followed_by_clock(monkeypatch, timed, now, pace=0.002)
     belief, whole = timed.belief(0), patient.belief(0)
     sampled, longest = 0, 0.0
     for state, player, told in decisions(name, seed=8, actions=30):
         if player != 0:
             continue
         start = now.seconds
-        belief.allow(5.0, now, longest=10.0)  # time for 500 positions, or for 1000
+        belief.allow(5.0, now, longest=10.0)  # time for 2500 positions, or for 5000
         belief.advance(None, told)
         longest = max(longest, now.seconds - start)
         whole.advance(None, told)
@@ -411,7 +411,7 @@ def test_where_time_is_short_a_belief_becomes_a_sample_and_says_so(monkeypatch):
         del state
     assert sampled > 2
     # A step may find more positions for each than the last one did, which nobody knows before.
-    unhurried = 0.01 * len(whole.positions)
+    unhurried = 0.002 * len(whole.positions)
     assert longest < 20.0 < unhurried
 
 
