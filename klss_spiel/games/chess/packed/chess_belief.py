@@ -348,7 +348,7 @@ class ChessBelief:
     def _estimated_work(self) -> float:
         """Positions of all exact sets since the last one, as far as samples tell."""
         samples = (sample for _, sample in self._samples if len(sample.positions))
-        return sum(len(sample.positions) / sample.fraction for sample in samples)
+        return float(sum(len(sample.positions) / sample.fraction for sample in samples))
 
     def _last_resorts(self) -> list[tuple[int, Any, int]]:
         """What a belief that has died out can be found by, the least work first.
