@@ -10,8 +10,11 @@ what the command under it says.
 
 from __future__ import annotations
 
+import csv
+import json
 import pathlib
 import re
+import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -140,6 +143,106 @@ def strength_table() -> str:
     return markdown(rows) + commands_block(list(STRENGTH.values()))
 
 
+_CLOCKED = "search(preset=strong)"
+CLOCKS = {
+    "9 s and .1 s a move": ("clock_9s", 50, "9s+0.1"),
+    "3 minutes and 2 s a move": ("clock_3m", 4, "3+2"),
+}
+
+
+def clock_table() -> str:
+    """Games of the agent with itself by the clock."""
+    rows, commands = [], []
+    for name, (file, games, clock) in CLOCKS.items():
+        command = _match(file, _CLOCKED, _CLOCKED, games, 5)
+        commands.append(command.replace(" --player", f" --clock={clock} --player", 1))
+        path = ROOT / "docs" / "results" / "agent" / f"{file}.jsonl"
+        played = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        rows.append(
+            {
+                "clock": name,
+                "games": str(len(played)),
+                "lost on time": str(sum(row["termination"] == "time" for row in played)),
+                "moves": thousands(sum(row["plies"] for row in played)),
+                "longest thought in s": f"{_extreme(played, 'longest', max):.2f}",
+                "least time left in s": f"{_extreme(played, 'least_left', min):.2f}",
+            }
+        )
+    return markdown(rows) + commands_block(commands)
+
+
+def _extreme(rows: Sequence[Line], name: str, choose: Callable[..., float]) -> float:
+    return choose(float(row[f"{name}_{player}"]) for row in rows for player in (0, 1))
+
+
+_SPEED_FILE = "docs/results/speed/agent.csv"
+_SPEED = f"python -m klss_spiel.run.benchmark --suite=agent --output={_SPEED_FILE}"
+
+
+def _speed_rows(task: str) -> list[dict[str, str]]:
+    with (ROOT / _SPEED_FILE).open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["task"] == task]
+
+
+def search_speed_table() -> str:
+    """New nodes per processor second by size of the tree and phase of the game."""
+    table: dict[tuple[str, str], dict[str, str]] = {}
+    carried: dict[tuple[str, str], list[float]] = {}
+    phases = []
+    for row in _speed_rows("search"):
+        phase, nodes = row["game"].removesuffix(" nodes").split(", ")
+        phases.append(phase)
+        speeds = table.setdefault((row["contender"], nodes), {})
+        speeds[phase] = f"{float(row['nodes_per_second']) / 1e3:.0f}"
+        speeds["bytes per node"] = f"{float(row['bytes_per_node']):.0f}"
+        new = float(row["seconds"]) * float(row["nodes_per_second"])
+        carried.setdefault((row["contender"], nodes), []).append(1.0 - new / float(row["nodes"]))
+    rows = [
+        {
+            "preset": f"`{preset}`",
+            "nodes": thousands(int(nodes)),
+            **{phase: speeds[phase] for phase in dict.fromkeys(phases)},
+            "bytes per node": speeds["bytes per node"],
+            "carried over in %": percent(statistics.mean(carried[preset, nodes])),
+        }
+        for (preset, nodes), speeds in table.items()
+    ]
+    return markdown(rows) + commands_block([_SPEED])
+
+
+def other_speed_table() -> str:
+    """Second threads, beliefs and first moves."""
+    rows = []
+    for row in _speed_rows("threads"):
+        speed = f"{float(row['nodes_per_second']) / 1e3:.0f} thousand nodes per second of the wall"
+        rows.append({"what": f"{row['game']}, {row['contender']}", "measured": speed})
+    for row in _speed_rows("belief"):
+        what = f"belief after {row['game']}, {thousands(int(float(row['nodes'])))} positions"
+        speed = f"{float(row['seconds_per_million']):.2f} processor seconds per million"
+        rows.append({"what": what, "measured": speed})
+    for row in _speed_rows("first move"):
+        speed = f"{float(row['seconds']):.1f} processor seconds, {float(row['wall_seconds']):.1f} s"
+        rows.append({"what": f"first move, {row['contender']}", "measured": speed})
+    return markdown(rows)
+
+
+def evaluation_speed_table() -> str:
+    """What evaluators take per child."""
+    times = {row["contender"]: row for row in _speed_rows("evaluation")}
+    rows = [
+        {
+            "": f"`{name}`",
+            "alone": thousands(round(float(row["ns_per_child"]))),
+            "behind the resolver": thousands(
+                round(float(times[f"resolver({name})"]["ns_per_child"]))
+            ),
+        }
+        for name, row in times.items()
+        if not name.startswith("resolver")
+    ]
+    return markdown(rows)
+
+
 def match_table(commands: Sequence[str]) -> str:
     """Matches beside the paper's."""
     rows = []
@@ -222,6 +325,10 @@ def positions_table(command: str) -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "agent-strength": strength_table,
+    "agent-clock": clock_table,
+    "agent-speed": search_speed_table,
+    "agent-speed-others": other_speed_table,
+    "agent-speed-evaluation": evaluation_speed_table,
     "obscuro-matches": lambda: match_table(OBSCURO_MATCHES),
     "obscuro-times": lambda: match_table(OBSCURO_TIMES),
     "obscuro-first-moves": first_moves_table,

@@ -80,9 +80,15 @@ class Budget:
 
 def seconds_by_clock(remaining: float, increment: float) -> float:
     """How long to think about one move of a game with a clock."""
+    longest = longest_by_clock(remaining)
+    usable = longest / _LARGEST_SHARE
+    return min(_SHARE_OF_CLOCK * usable + _SHARE_OF_INCREMENT * increment, longest)
+
+
+def longest_by_clock(remaining: float) -> float:
+    """How long one move may take if more than the usual hangs on it."""
     usable = remaining - min(_RESERVED_SECONDS, 0.5 * remaining)
-    share = _SHARE_OF_CLOCK * usable + _SHARE_OF_INCREMENT * increment
-    return max(0.0, min(share, _LARGEST_SHARE * usable))
+    return max(0.0, _LARGEST_SHARE * usable)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ def kernel(function: _F) -> _F:
     Where nothing can be written (an installation that is read-only, no home), the
     function is compiled anew in every process.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba finds no folder for its cache

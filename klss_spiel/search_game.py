@@ -111,10 +111,11 @@ class Belief(Protocol):
 class TimedBelief(Protocol):
     """What a `Belief` offers that may be large enough to take noticeable time."""
 
-    def allow(self, seconds: float | None, now: Callable[[], float]) -> None:
+    def allow(self, seconds: float | None, now: Callable[[], float], longest: float = 0.0) -> None:
         """Says how long `advance` may take from now on, by a clock; None for any time.
 
-        If exactness would take longer, the belief becomes a sample, which it says.
+        If exactness would take longer, the belief becomes a sample, which it says. If no
+        position were left of that, it may take up to `longest` seconds in all.
         """
 
 

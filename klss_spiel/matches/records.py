@@ -26,6 +26,7 @@ class GameRecord:
       reason: what went wrong then.
       seconds: each player's thinking time.
       longest: each player's longest thought.
+      least_left: what each player's clock showed when it showed least; None without clocks.
       reports: what players say about their decisions, if they were asked.
     """
 
@@ -37,10 +38,14 @@ class GameRecord:
     reason: str | None = None
     seconds: tuple[float, float] = (0.0, 0.0)
     longest: tuple[float, float] = (0.0, 0.0)
+    least_left: tuple[float, float] | None = None
     reports: tuple[Any, ...] = ()
 
     def row(self) -> dict[str, Any]:
         """Columns for a file of rows."""
+        clocks = {}
+        if self.least_left is not None:
+            clocks = {f"least_left_{n}": round(left, 4) for n, left in enumerate(self.least_left)}
         return {
             "return_0": self.returns[0],
             "return_1": self.returns[1],
@@ -54,6 +59,7 @@ class GameRecord:
             "seconds_1": round(self.seconds[1], 4),
             "longest_0": round(self.longest[0], 4),
             "longest_1": round(self.longest[1], 4),
+            **clocks,
             **({"reports": list(self.reports)} if self.reports else {}),
         }
 

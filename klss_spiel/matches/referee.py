@@ -61,6 +61,7 @@ class _Seat:
         self.number = number
         self.control = control
         self.remaining = math.inf if control is None else control.base
+        self.least_left = self.remaining
         self.seconds = 0.0
         self.longest = 0.0
 
@@ -83,6 +84,7 @@ class _Seat:
         self.seconds += used
         self.longest = max(self.longest, used)
         self.remaining -= used
+        self.least_left = min(self.least_left, self.remaining)
         if self.remaining < 0.0:
             raise _Forfeit(records.BY_TIME, f"{-self.remaining:.3f} s over") from failure
         if failure is not None:
@@ -161,6 +163,7 @@ def play_game(
         moves=tuple(moves),
         seconds=(seats[0].seconds, seats[1].seconds),
         longest=(seats[0].longest, seats[1].longest),
+        least_left=None if control is None else (seats[0].least_left, seats[1].least_left),
         reports=tuple(reports),
         **ending,
     )

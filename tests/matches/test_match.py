@@ -107,6 +107,7 @@ def test_a_player_whose_clock_runs_out_loses():
     control = TimeControl.parse("0.05s+0")
     record = play_game(pyspiel.load_game("kuhn_poker"), [Slow(), First()], control=control)
     assert (record.termination, record.loser) == (records.BY_TIME, 0)
+    assert record.row()["least_left_0"] < 0.0 and record.row()["least_left_1"] == 0.05
     assert TimeControl.parse("3+2") == TimeControl(180.0, 2.0)
     with pytest.raises(ValueError, match="expected a clock"):
         TimeControl.parse("fast")
@@ -133,6 +134,7 @@ def test_a_try_that_is_refused_earns_no_time(monkeypatch):
     white, black = Scripted("e2e5", "e2e6", "e1d1", "d1c1"), Scripted("e8d8", "d8c8")
     record = play_game(game, [white, black], control=TimeControl(60.0, 5.0))
     assert record.reason.startswith("IndexError")  # the script is at its end
+    assert record.least_left == (60.0, 60.0)
     assert read == [(0, 60.0)] * 3 + [(1, 60.0), (0, 65.0), (1, 65.0), (0, 70.0)]
 
 

@@ -28,6 +28,9 @@ def test_evaluators_and_searches_are_measured(monkeypatch):
     decisions = [row for row in rows if row["task"] == "search"]
     assert [row["contender"] for row in decisions] == ["strong", "obscuro"] * 4
     assert all(row["nodes"] > 1_000 and row["bytes_per_node"] < 2_000 for row in decisions)
+    one, two = (row for row in rows if row["task"] == "threads")
+    # A second thread changes the order in which the tree grows, not what is asked of it.
+    assert one["ratio"] == 1.0 and min(one["nodes"], two["nodes"]) > 1_000
     (belief,) = (row for row in rows if row["task"] == "belief")
     # Two of Black's quiet moves, in either order or not.
     assert 200 < belief["nodes"] < 400

@@ -190,7 +190,9 @@ def _root_choice(root: Any, opponent: Any, gadget: int) -> None:
         opponent.value[1 + j] = utility[j]
     for j in range(num_roots):
         instant[j] = utility[j] - expected
-    regret_kernels.update(_PRM_PLUS, 0, num_roots, expected, utility, regret, root.maxmargin)
+    # Not a plain 0, for which numba would compile the update once more.
+    start = np.int32(0)
+    regret_kernels.update(_PRM_PLUS, start, num_roots, expected, utility, regret, root.maxmargin)
     largest = 0.0
     for j in range(num_roots):
         _enter_step(root, j, utility[j])

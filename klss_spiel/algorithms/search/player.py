@@ -34,6 +34,8 @@ from klss_spiel.tree import NO_INFOSET, PLAYERS
 _OPENING_SHARE = 0.5
 # Of the time of a decision, what the update of the belief may take.
 _BELIEF_SHARE = 0.5
+# Of the longest time of a decision, what it may take if nothing were held possible otherwise.
+_RESCUE_SHARE = 0.9
 # Why a decision was made without a search.
 _EMPTY_BELIEF = "belief incomplete and empty"
 
@@ -206,7 +208,7 @@ class SearchPlayer:
         if self._search is None:
             return Decision(actions, np.ones(1), SearchReport(forced=True))
         timer = self._timer.timer()
-        belief = self.advance_belief(information_state, timer.budget.seconds)
+        belief = self.advance_belief(information_state, timer)
         try:
             self._pending, _ = self._next_search(information_state, belief, timer)
         except NoFittingPosition:
@@ -230,7 +232,7 @@ class SearchPlayer:
     def _search_at(self, information_state: str) -> tuple[Search, int, Belief]:
         """A finished search, the identifier of the own infoset in it, and the belief."""
         timer = self._timer.timer()
-        belief = self.advance_belief(information_state, timer.budget.seconds)
+        belief = self.advance_belief(information_state, timer)
         search, own_id = self._next_search(information_state, belief, timer)
         if self.settings.information_scale < np.inf:
             weight = len(belief.positions) / self.settings.information_scale
@@ -245,15 +247,18 @@ class SearchPlayer:
             search.look_at(own_id)
         return search, own_id, belief
 
-    def advance_belief(self, information_state: str, seconds: float | None = None) -> Belief:
-        """The belief at a decision, brought up to date; `seconds` are for all of it."""
+    def advance_belief(self, information_state: str, timer: MoveTimer | None = None) -> Belief:
+        """The belief at a decision, brought up to date; in any time without a timer."""
         told = [*self._told, information_state]
         known = len(self._believed)
         if self._belief is None or self._believed != told[:known]:
             self._belief, self._believed = self._first_belief(), []
         if isinstance(self._belief, TimedBelief):
-            allowed = None if seconds is None else _BELIEF_SHARE * seconds
-            self._belief.allow(allowed, self._timer.now)
+            if timer is None or timer.budget.seconds is None:
+                self._belief.allow(None, self._timer.now)
+            else:
+                usual = _BELIEF_SHARE * timer.budget.seconds
+                self._belief.allow(usual, self._timer.now, _RESCUE_SHARE * timer.longest)
         for decision in range(len(self._believed), len(told)):
             action = self._taken[decision - 1] if decision else None
             self._belief.advance(action, told[decision])

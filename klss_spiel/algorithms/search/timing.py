@@ -11,7 +11,7 @@ import dataclasses
 import threading
 
 from klss_spiel.algorithms.search.search import Search
-from klss_spiel.budget import Budget, Clock, Now
+from klss_spiel.budget import Budget, Clock, Now, longest_by_clock
 
 # A search gets at least this share of a decision's time, whatever came before it.
 _LEAST_SHARE = 0.05
@@ -25,11 +25,16 @@ class MoveTimer:
     Attributes:
       budget: of the whole decision.
       closing: seconds that are kept for what follows the search.
+      longest: seconds that the decision may take if the player would otherwise not know
+        what to hold possible; as many as there are in the budget unless a clock has more.
     """
 
-    def __init__(self, budget: Budget, now: Now, closing: float = 0.0) -> None:
+    def __init__(
+        self, budget: Budget, now: Now, closing: float = 0.0, longest: float = 0.0
+    ) -> None:
         self.budget = budget
         self.closing = closing
+        self.longest = max(longest, budget.seconds or 0.0)
         self._now = now
         self._start = now()
 
@@ -79,12 +84,13 @@ class GameTimer:
 
     def timer(self) -> MoveTimer:
         """A timer of the decision that begins now."""
-        budget = self.budget
+        budget, longest = self.budget, 0.0
         if isinstance(budget, Clock):
             assert self.remaining is not None
             # What was loaded or compiled since `begin` is gone from the clock.
-            budget = budget.budget(max(0.0, self.remaining - self.elapsed))
-        return MoveTimer(budget, self.now, self._closing)
+            remaining = max(0.0, self.remaining - self.elapsed)
+            budget, longest = budget.budget(remaining), longest_by_clock(remaining)
+        return MoveTimer(budget, self.now, self._closing, longest)
 
     def search_ends(self) -> None:
         """The search is over; what follows takes as long as the last time."""

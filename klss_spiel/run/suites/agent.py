@@ -10,7 +10,7 @@ players from the standard start. Times are processor seconds of one core. Tasks:
     alpha-beta   searches from fixed positions to a fixed depth: `nodes_per_second`; `ratio`
                  is the row's time divided by that with a transposition table
 
-and those of `agent_search`: search, belief and first move.
+and those of `agent_search`: search, threads, belief and first move.
 """
 
 from __future__ import annotations
@@ -98,22 +98,25 @@ _FULL: Final = Effort(40, 5, 7)
 
 def parts(quick: bool) -> list[str]:
     """What there is to measure; quickly less than a minute, else some minutes."""
-    measured = ["evaluation", "alpha-beta", "search", "belief"]
+    measured = ["evaluation", "alpha-beta", "search", "threads", "belief"]
     return measured if quick else [*measured, "first move"]
 
 
 def rows(part: str, quick: bool) -> Iterator[Row]:
     """Measures a part."""
     effort = _QUICK if quick else _FULL
+    searching = agent_search.QUICK if quick else agent_search.FULL
     match part:
         case "evaluation":
             return _evaluations(effort)
         case "alpha-beta":
             return _searches(effort)
         case "search":
-            return _named(agent_search.searches(agent_search.QUICK if quick else agent_search.FULL))
+            return _named(agent_search.searches(searching))
+        case "threads":
+            return _named(agent_search.threads(searching))
         case "belief":
-            return _named(agent_search.beliefs(agent_search.QUICK if quick else agent_search.FULL))
+            return _named(agent_search.beliefs(searching))
         case "first move":
             return _named(agent_search.first_moves())
     raise ValueError(f"expected one of {parts(quick)}, got {part!r}")

@@ -7,6 +7,9 @@ Positions are those of a game that the agent played against itself. Rows of the 
                  processor second by phase and size of the tree, and what a node takes in
                  memory that was allocated; `ratio` is the first contender's time per node
                  divided by the row's
+    threads      the same decision in the middle game in one thread and with a second one that
+                 makes children (`SearchSettings.worker`): here `nodes_per_second` and `ratio`
+                 are by `wall_seconds`, `seconds` are those of all processors
     belief       the update of a belief after an unseen move: `seconds_per_million` positions
                  that it then holds
     first move   processes that make a bot and let it move: what is needed before the first
@@ -21,7 +24,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyspiel
 
@@ -91,26 +94,61 @@ def searches(effort: Effort) -> Iterator[Row]:
             first: float | None = None
             for preset in ("strong", "obscuro"):
                 settings = dataclasses.replace(PRESETS[preset], opening_search=False)
-                decision, seconds, tree = _decision_after(game, plies, settings, nodes)
-                per_node = seconds / decision.report.new_nodes
+                measured = _decision_after(game, plies, settings, nodes)
+                report, tree = measured.decision.report, measured.tree
+                per_node = measured.seconds / report.new_nodes
                 first = first or per_node
                 yield {
                     "game": f"{phase}, {nodes} nodes",
                     "task": "search",
                     "contender": preset,
-                    "seconds": seconds,
+                    "seconds": measured.seconds,
                     "ratio": first / per_node,
                     "nodes": tree.num_nodes,
                     "nodes_per_second": 1.0 / per_node,
-                    "iterations": decision.report.iterations,
+                    "iterations": report.iterations,
                     "bytes_per_node": _allocated(tree) / tree.num_nodes,
+                    "wall_seconds": measured.wall_seconds,
                 }
+
+
+def threads(effort: Effort) -> Iterator[Row]:
+    """Rows of the task `threads`."""
+    game = search_game(_GAME)
+    phase, nodes = "middle game", effort.nodes[-1]
+    first: float | None = None
+    for contender, worker in (("one thread", False), ("a second thread", True)):
+        settings = dataclasses.replace(PRESETS["strong"], opening_search=False, worker=worker)
+        _decision_after(game, 8, settings, 2_000)  # loads or compiles
+        measured = _decision_after(game, _PHASES[phase], settings, nodes)
+        per_node = measured.wall_seconds / measured.decision.report.new_nodes
+        first = first or per_node
+        yield {
+            "game": f"{phase}, {nodes} nodes",
+            "task": "threads",
+            "contender": contender,
+            "seconds": measured.seconds,
+            "ratio": first / per_node,
+            "nodes": measured.tree.num_nodes,
+            "nodes_per_second": 1.0 / per_node,
+            "iterations": measured.decision.report.iterations,
+            "wall_seconds": measured.wall_seconds,
+        }
+
+
+class _Measured(NamedTuple):
+    """A decision, what it took without its belief, and its tree."""
+
+    decision: Decision
+    seconds: float
+    wall_seconds: float
+    tree: SearchTree
 
 
 def _decision_after(
     game: SearchGame, plies: int, settings: SearchSettings, nodes: int
-) -> tuple[Decision, float, SearchTree]:
-    """A decision after so many plies of the game, its seconds without belief, its tree."""
+) -> _Measured:
+    """A decision after so many plies of the game."""
     player = SearchPlayer(game, plies % 2, settings, Budget(nodes=nodes), _SEED)
     state = pyspiel.load_game(_GAME).new_initial_state()
     for ply, move in enumerate(_LINE.split()[:plies]):
@@ -123,11 +161,11 @@ def _decision_after(
         state.apply_action(action)
     told = state.information_state_string(player.player)
     player.advance_belief(told)
-    start = time.process_time()
+    start, wall_start = time.process_time(), time.perf_counter()
     decision = player.decide(told, state.legal_actions())
-    seconds = time.process_time() - start
+    seconds, wall_seconds = time.process_time() - start, time.perf_counter() - wall_start
     assert player.search is not None
-    return decision, seconds, player.search.tree
+    return _Measured(decision, seconds, wall_seconds, player.search.tree)
 
 
 def _allocated(tree: SearchTree) -> int:

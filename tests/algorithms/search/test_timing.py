@@ -12,7 +12,7 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer, compile_loops
 from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer
-from klss_spiel.budget import Budget, Clock, seconds_by_clock
+from klss_spiel.budget import Budget, Clock, longest_by_clock, seconds_by_clock
 from klss_spiel.matches.match import Match, play_match
 
 DICE = "liars_dice(dice_sides=3)"
@@ -83,7 +83,12 @@ def test_a_clock_never_plans_to_use_up_what_is_left():
         shares = [seconds_by_clock(left, increment) for left in times]
         assert all(0.0 < share <= left / 4 for share, left in zip(shares, times, strict=True))
         assert shares == sorted(shares)
-    assert seconds_by_clock(-1.0, 0.0) == 0.0
+        longest = [longest_by_clock(left) for left in times]
+        assert all(
+            usual <= most <= left / 4
+            for usual, most, left in zip(shares, longest, times, strict=True)
+        )
+    assert seconds_by_clock(-1.0, 0.0) == longest_by_clock(-1.0) == 0.0
 
 
 def test_time_is_left_for_many_moves():
@@ -260,7 +265,10 @@ def test_a_bot_with_a_budget_of_time_is_ready_when_it_is_made(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("control, games", [("9s+0.1", 50), ("3+2", 3)])
 def test_strong_never_flags(control, games):
-    """An hour of games; numbers of games are rounded up to pairs."""
+    """An hour of games; numbers of games are rounded up to pairs.
+
+    `klss_spiel.run.match --clock` plays the same and goes on after a kill; see docs/agent.md.
+    """
     player = "search(preset=strong)"
     match = Match("python_dark_chess", (player, player), games + games % 2, control=control, seed=5)
     rows = play_match(match).rows
@@ -312,3 +320,24 @@ def test_a_second_is_kept_with_a_belief_of_two_million_positions():
     taken = time.process_time() - start - decision.report.compiling
     assert taken < 1.1 * seconds
     assert decision.report.new_nodes > 1_000
+
+
+def test_a_belief_that_has_died_out_may_take_more_of_a_clock_but_not_of_a_budget():
+    """A quarter of what is left with a clock, and no more than the decision's time without."""
+    allowed = []
+
+    class Watched(SlowBelief):
+        def belief(self, player):
+            belief = self._game.belief(player)
+            belief.allow = lambda seconds, now, longest=0.0: allowed.append((seconds, longest))
+            return belief
+
+    for budget in (Clock(40.3, 0.0), Budget(seconds=1.0), Budget(nodes=50)):
+        now = FakeTime(1e-6)
+        player = SearchPlayer(Watched(search_game(DICE), now, 0.0), 0, OBSCURO, budget, now=now)
+        timer = player._timer.timer()
+        player.advance_belief(dice_state().information_state_string(0), timer)
+    (by_clock, rescue), (half, most), (unlimited, _) = allowed
+    assert by_clock < 1.0 and rescue == pytest.approx(9.0, rel=0.01)
+    assert half == pytest.approx(0.5) and most == pytest.approx(0.9)
+    assert unlimited is None

@@ -12,16 +12,17 @@ has been told. Past the limit it is a weighted sample, and says so. A sample is
                 of ever more steps ago, once more with other random choices.
 
 Where time is short (`allow`) a set that could not be followed in it becomes a sample before
-its limit, and renewing ends when the time is over; should nothing be left by then, it may take
-as long again. How long a position takes is measured as the game goes on.
+its limit, samples are followed again only in sizes that there is time for, and renewing ends
+when the time is over; should nothing be left by then, there may be more time, and the next step
+tries again. How long a position takes is measured as the game goes on.
 
 With a prior of the opponent's moves exact sets are weighted, too, and histories count by
 how likely they are.
 
-Should no position be left by all that, everything since the last exact set is followed
-again with ever larger samples, up to a bound on their size. If none of them lives, the
-belief is empty and not complete, and stays so. An exact set that is empty is an error:
-nothing fits what the player was told.
+Should no position be left by all that, samples of ever more steps ago and the last exact set
+are followed again in ever larger sizes, up to a bound: what takes less work first. If none of
+them lives, the belief is empty and not complete, and stays so. An exact set that is empty is an
+error: nothing fits what the player was told.
 
 Random choices depend on the number of steps and attempts only.
 """
@@ -30,7 +31,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -51,6 +51,12 @@ _FEW: Final = 8
 _REMEMBERED: Final = 2048
 # Steps back from which a sample is renewed while some positions are left.
 _STEPS_BACK: Final = (2, 4, 8)
+# Part of the time left that enumerating may take while some positions are left, part that
+# samples may be followed again for if none is, and how long following a position through an
+# own move takes, in those of the opponent.
+_ENUMERATING: Final = 0.5
+_RESORTING: Final = 0.5
+_OWN_MOVE: Final = 0.25
 # How often the sample of a belief that has died out is doubled, and how many positions may
 # be found on the way, surplus included: a few hundred megabytes.
 _DOUBLINGS: Final = 12
@@ -62,6 +68,8 @@ _FIRST_GROWTH: Final = 2.0
 _MEASURED_POSITIONS: Final = 1 << 16
 # Positions that a sample may have however short the time.
 _LEAST_SAMPLE: Final = 4096
+_MOST_POSITIONS: Final = 1 << 40
+_MOST_ATTEMPTS: Final = 256
 _SALT: Final = 0x9E3779B97F4A7C15
 
 
@@ -131,23 +139,32 @@ class ChessBelief:
         self._samples: list[tuple[int, Any]] = []
         # Estimated size of the first set that did not fit.
         self._overflow = math.inf
+        # How often nothing was left by samples of some steps ago; others are drawn every time.
+        self._rescues = 0
         # How many were left when the belief was last renewed; 0 if it has died out for good.
         self._renewed_at = math.inf
         self._now: Callable[[], float] = time.monotonic
-        self._allowed = self._deadline = math.inf
+        # When `advance` should be done, and when it has to be if nothing is left.
+        self._deadline = self._last = math.inf
         self._pace = _FIRST_PACE
         self._growth = _FIRST_GROWTH
 
-    def allow(self, seconds: float | None, now: Callable[[], float]) -> None:
-        """Says how long `advance` may take from now on; None for any time."""
-        self._now = now
-        self._allowed = math.inf if seconds is None else seconds
-        self._deadline = now() + self._allowed
+    def allow(self, seconds: float | None, now: Callable[[], float], longest: float = 0.0) -> None:
+        """Says how long `advance` may take from now on; None for any time.
 
-    @property
-    def _affordable(self) -> float:
-        """Positions that can be followed in the time that is left."""
-        return max(0.0, self._deadline - self._now()) / self._pace
+        If no position were left of that, it may take up to `longest` seconds in all.
+        """
+        self._now = now
+        start = now()
+        self._deadline = start + (math.inf if seconds is None else seconds)
+        self._last = max(self._deadline, start + longest)
+
+    def _sustainable(self, steps: int, deadline: float) -> int:
+        """Size of a sample that can be followed through so many steps by then."""
+        # Of two steps one is an own move, which takes next to nothing.
+        moves = max(1.0, 0.5 * steps)
+        size = (deadline - self._now()) / (self._pace * self._growth * moves)
+        return int(min(max(size, _LEAST_SAMPLE), _MOST_POSITIONS))
 
     def _follow(self, held: Any, told: Any, limit: int, salt: int) -> Any:
         """`BelievableGame.follow`, measured if there is a deadline."""
@@ -160,6 +177,7 @@ class ChessBelief:
         followed = max(len(held.positions), found)
         if followed >= _MEASURED_POSITIONS:
             self._pace = max((self._now() - start) / followed, 0.5 * self._pace)
+        if len(held.positions) >= _MEASURED_POSITIONS // 4:
             self._growth = max(followed / len(held.positions), 0.5 * self._growth)
         return after
 
@@ -206,17 +224,14 @@ class ChessBelief:
 
     def _hurry(self, steps_left: int) -> None:
         """Makes a sample of a set that cannot be followed through so many steps in time."""
-        affordable = self._affordable / (steps_left * self._growth)
-        if len(self._held.positions) <= max(affordable, _LEAST_SAMPLE):
-            return
+        sustainable = self._sustainable(steps_left, self._deadline)
         limits = self._game.limits
-        if not limits.sampling:
+        if len(self._held.positions) <= sustainable or not limits.sampling:
             return
-        size = min(limits.sample, max(int(affordable), _LEAST_SAMPLE))
         if self._held.complete:
             self._overflow = len(self._held.positions)
         steps = 0 if self._told is None else self._told.steps
-        self._held = thinned(self._held, size, _salt(steps, 0))
+        self._held = thinned(self._held, min(limits.sample, sustainable), _salt(steps, 0))
         self._rows = None
 
     def _step(self, told: Any) -> None:
@@ -233,7 +248,8 @@ class ChessBelief:
             self._overflow = len(after.positions) / after.fraction
         self._told = told
         self._hold(after)
-        self._renew(0)
+        if self._deadline == math.inf:
+            self._renew(0)  # else once for all steps, when the last one is done
 
     def _hold(self, held: Any) -> None:
         """Takes over what is held at the present step."""
@@ -260,30 +276,37 @@ class ChessBelief:
             return
         if self._renewed_at == 0 or 2 * left > self._renewed_at:
             return
-        exact = self._enumerated()
+        start = self._now()
+        exact = self._enumerated(start + _ENUMERATING * (self._deadline - start))
         self._hold(self._followed_again(few) if exact is None else exact)
-        self._renewed_at = len(self._held.positions)
+        left = len(self._held.positions)
+        # Nothing has been found in the time there was: that may be tried again.
+        self._renewed_at = left if left or self._deadline == math.inf else math.inf
 
-    def _enumerated(self) -> Any:
-        """The exact set by way of larger ones; None if they would be too large."""
+    def _enumerated(self, until: float) -> Any:
+        """The exact set by way of larger ones; None if that takes too long or they are too large.
+
+        What has been found when the time is over is where the next attempt begins.
+        """
         limits = self._game.limits
         most = min(_DETOUR * limits.exact, max(limits.exact, _DETOUR_POSITIONS))
-        if self._affordable < most:
-            most = int(self._affordable)
         if self._overflow > most:
             return None
-        held, work = self._exact, 0
+        work = 0
+        held, steps = self._exact, self._exact_steps
         for told in self._told.since(self._exact_steps):
             work += len(held.positions)
-            held = self._follow(held, told, max(most, 1), 0)
-            if not held.complete or work > 2 * most or self._late:
+            if work > 2 * most:
+                return None
+            growth = _OWN_MOVE if held.side == held.viewer else self._growth
+            if self._pace * growth * len(held.positions) > until - self._now():
+                self._exact, self._exact_steps = held, steps
+                self._samples = [sample for sample in self._samples if sample[0] > steps]
+                return None
+            held, steps = self._follow(held, told, most, 0), told.steps
+            if not held.complete:
                 return None
         return held if len(held.positions) <= limits.exact else None
-
-    @property
-    def _late(self) -> bool:
-        """Whether the time is over."""
-        return self._now() > self._deadline
 
     def _followed_again(self, few: int) -> Any:
         """The sample and what follows from earlier ones with other random choices.
@@ -293,30 +316,57 @@ class ChessBelief:
         size = self._game.limits.sample
         found = self._held
         for attempt, back in enumerate(_STEPS_BACK, start=1):
-            if back >= len(self._samples) or (len(found.positions) and self._late):
+            if back >= len(self._samples) or self._now() > self._deadline:
                 break
             steps, sample = self._samples[-1 - back]
-            found = joined(found, self._follow_all(sample, steps, size, attempt))
+            affordable = min(size, self._sustainable(back, self._deadline))
+            found = joined(found, self._follow_all(sample, steps, affordable, attempt))
             if len(found.positions) > few:
                 return found
         if len(found.positions):
             return found
-        start = self._now()
-        longest = max(0.0, self._deadline - start) + self._allowed
-        # Ever earlier samples, and then ever larger ones from the last exact set.
+        timed = self._last < math.inf
+        if timed and self._now() + self._pace * self._estimated_work < self._last:
+            exact = self._enumerated(self._last)
+            if exact is not None:
+                return exact
+        self._rescues += 1
+        until = self._now() + _RESORTING * (self._last - self._now()) if timed else math.inf
+        attempts = enumerate(self._last_resorts(), start=_MOST_ATTEMPTS * self._rescues)
+        for attempt, (steps, sample, size) in attempts:
+            sustainable = self._sustainable(self._told.steps - steps, until)
+            if size > sustainable or self._now() > until:
+                break
+            thin = thinned(sample, _SURPLUS * size, _salt(steps, 1 + attempt))
+            found = self._follow_all(thin, steps, size, attempt)
+            if len(found.positions) or found.complete:
+                return found
+        exact = self._enumerated(self._last) if timed else None
+        return found if exact is None else exact
+
+    @property
+    def _estimated_work(self) -> float:
+        """Positions of all exact sets since the last one, as far as samples tell."""
+        samples = (sample for _, sample in self._samples if len(sample.positions))
+        return float(sum(len(sample.positions) / sample.fraction for sample in samples))
+
+    def _last_resorts(self) -> list[tuple[int, Any, int]]:
+        """What a belief that has died out can be found by, the least work first.
+
+        Returns:
+            Steps, what was held after them, and the size of the samples to follow it with:
+            ever earlier samples and the last exact set in ever larger sizes.
+        """
+        steps_back = range(1 + len(_STEPS_BACK), len(self._samples).bit_length())
+        starts = [self._samples[-1 - (1 << n)] for n in steps_back if 1 << n < len(self._samples)]
+        starts.append((self._exact_steps, self._exact))
+        size = self._game.limits.sample
         largest = min(size << _DOUBLINGS, max(size, _LAST_RESORT_POSITIONS // _SURPLUS))
-        for attempt in itertools.count(len(_STEPS_BACK) + 1):
-            back = 1 << attempt
-            if back < len(self._samples):
-                steps, sample = self._samples[-1 - back]
-            elif 2 * size <= largest:
-                steps, sample, size = self._exact_steps, self._exact, 2 * size
-            else:
-                break
-            found = self._follow_all(sample, steps, size, attempt)
-            if len(found.positions) or found.complete or self._now() - start > longest:
-                break
-        return found
+        if self._deadline < math.inf:
+            size = min(size, _LEAST_SAMPLE)
+        doublings = (largest // size).bit_length()
+        resorts = [(*start, size << n) for n in range(doublings) for start in starts]
+        return sorted(resorts, key=lambda resort: (self._told.steps - resort[0]) * resort[2])
 
     def _follow_all(self, held: Any, steps: int, size: int, attempt: int) -> Any:
         """What is held now if that was held after so many steps."""

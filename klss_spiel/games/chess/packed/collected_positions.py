@@ -37,6 +37,14 @@ class HeldPositions(Protocol):
     """What a player holds possible; a frozen dataclass."""
 
     @property
+    def viewer(self) -> int:
+        """Colour of the player."""
+
+    @property
+    def side(self) -> int:
+        """To move in all of them."""
+
+    @property
     def positions(self) -> U64Array:
         """[n, 4] different packed positions."""
 

@@ -204,17 +204,21 @@ def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
     _, _, belief = told_until_it_dies(dying)
     monkeypatch.setattr(chess_belief, "_DOUBLINGS", doublings)
     monkeypatch.setattr(chess_belief, "_LAST_RESORT_POSITIONS", most)
-    sizes = []
+    sizes, work = [], []
 
     def dies(self, held, steps, size, attempt):
         sizes.append(size)
+        work.append(size * (self._told.steps - steps))
         return self._held
 
     monkeypatch.setattr(chess_belief.ChessBelief, "_follow_all", dies)
     belief._renewed_at = 1
     belief._renew(0)
-    assert sizes[-3:] == [8, 16, 32]
-    assert set(sizes[:-3]) <= {4}
+    assert set(sizes) == {4, 8, 16, 32}
+    # The last exact set and every remembered sample in all sizes, the least work first.
+    resorts = work[sizes.index(8) - 1 :]
+    assert resorts == sorted(resorts)
+    assert sizes[-1] == 32
     assert not len(belief.positions)
 
 
@@ -372,7 +376,8 @@ def followed_by_clock(monkeypatch, game, now, pace):
 
     def slowly(held, told, limit, salt):
         after = follow(held, told, limit, salt)
-        now.seconds += pace * max(len(held.positions), len(after.positions))
+        thinned = held.fraction / after.fraction if after.fraction else 1.0
+        now.seconds += pace * max(len(held.positions), thinned * len(after.positions))
         return after
 
     monkeypatch.setattr(game, "follow", slowly)
@@ -381,18 +386,18 @@ def followed_by_clock(monkeypatch, game, now, pace):
 def test_where_time_is_short_a_belief_becomes_a_sample_and_says_so(monkeypatch):
     monkeypatch.setattr(chess_belief, "_MEASURED_POSITIONS", 16)
     monkeypatch.setattr(chess_belief, "_LEAST_SAMPLE", 32)
-    monkeypatch.setattr(chess_belief, "_FIRST_PACE", 0.01)
+    monkeypatch.setattr(chess_belief, "_FIRST_PACE", 0.002)
     now = FakeTime()
     name = "python_dark_chess"
     timed, patient = (search_game(name, belief_limit=20_000) for _ in range(2))
-    followed_by_clock(monkeypatch, timed, now, pace=0.01)
+    followed_by_clock(monkeypatch, timed, now, pace=0.002)
     belief, whole = timed.belief(0), patient.belief(0)
     sampled, longest = 0, 0.0
     for state, player, told in decisions(name, seed=8, actions=30):
         if player != 0:
             continue
         start = now.seconds
-        belief.allow(5.0, now)  # time for 500 positions
+        belief.allow(5.0, now, longest=10.0)  # time for 2500 positions, or for 5000
         belief.advance(None, told)
         longest = max(longest, now.seconds - start)
         whole.advance(None, told)
@@ -406,5 +411,33 @@ def test_where_time_is_short_a_belief_becomes_a_sample_and_says_so(monkeypatch):
         del state
     assert sampled > 2
     # A step may find more positions for each than the last one did, which nobody knows before.
-    unhurried = 0.01 * len(whole.positions)
+    unhurried = 0.002 * len(whole.positions)
     assert longest < 20.0 < unhurried
+
+
+def test_a_sample_that_dies_where_time_is_short_is_looked_for_no_longer_than_allowed(monkeypatch):
+    """Once samples were followed again in full size whatever the time: players overstepped it."""
+    monkeypatch.setattr(chess_belief, "_MEASURED_POSITIONS", 16)
+    monkeypatch.setattr(chess_belief, "_LEAST_SAMPLE", 4)
+    monkeypatch.setattr(chess_belief, "_REMEMBERED", 4)
+    monkeypatch.setattr(chess_belief, "_FIRST_PACE", 0.01)
+    name = "python_dark_chess"
+    died = revived = 0
+    for seed in range(6):
+        now = FakeTime()
+        game = search_game(name, belief_limit=5_000)
+        followed_by_clock(monkeypatch, game, now, pace=0.01)
+        belief, alive = game.belief(0), True
+        for _, player, told in decisions(name, seed, actions=60):
+            if player != 0:
+                continue
+            start = now.seconds
+            belief.allow(1.0, now, longest=3.0)  # time for 100 positions, 300 at most
+            belief.advance(None, told)
+            # A step more may find thirty times as many positions, which nobody knows before.
+            assert now.seconds - start < 7.5
+            revived += len(belief.positions) > 0 and not alive
+            alive = len(belief.positions) > 0
+            died += not alive
+    assert died
+    assert revived  # it goes on with what it has found so far

@@ -9,10 +9,8 @@ from klss_spiel.algorithms.search.policy import search_policy
 from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.best_response import exploitability
 from klss_spiel.budget import Budget
-from klss_spiel.games.chess import boards
 from klss_spiel.openspiel import tree_from_game
-
-SMALL_BOARDS = [board for board in boards.BOARDS if board != "standard"]
+from tests.helpers.self_play import SMALL_BOARDS, check_self_play, score_against_random
 
 
 def play(name, opponents, seed, nodes=300, actions=100_000, **beliefs):
@@ -59,43 +57,31 @@ def test_no_move_on_a_small_board_is_left_to_chance():
     assert all(report.belief_complete for report in reports)
 
 
+def test_a_sample_of_games_ends_by_the_rules():
+    check_self_play("python_kriegspiel(board=microchess,horizon=40)", 2, 100)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("opponents", [("search", "search"), ("search", "random")])
 @pytest.mark.parametrize("board", SMALL_BOARDS)
-def test_fifty_games_on_every_small_board(board, opponents):
-    # On the board of 4x8 squares two hundred nodes do not mate in eighty plies.
-    nodes, horizon = (1000, 200) if board == "demichess" else (200, 80)
-    won = 0.0
-    for seed in range(50):
-        sides = opponents if seed % 2 == 0 else opponents[::-1]
-        name = f"python_kriegspiel(board={board},horizon={horizon})"
-        state, reports = play(name, sides, seed, nodes=nodes, belief_limit=20_000)
-        check(reports)
-        won += state.returns()[sides.index("search")]
-    # A win more than the random player: half a point above half of the games at least.
-    if "random" in opponents:
-        assert won >= 1.0
+def test_fifty_games_on_every_small_board_end_by_the_rules(board):
+    check_self_play(f"python_kriegspiel(board={board})", 50, 2000)
 
 
 @pytest.mark.slow
-def test_self_play_on_the_standard_board():
-    """Two hundred games, some minutes each dozen."""
-    name = "python_kriegspiel(horizon=160)"
-    for seed in range(200):
-        _, reports = play(name, ("search", "search"), seed, nodes=2000, belief_limit=20_000)
-        check(reports)
+@pytest.mark.parametrize("board", SMALL_BOARDS)
+def test_a_random_player_is_beaten_on_every_small_board(board):
+    assert score_against_random(f"python_kriegspiel(board={board},horizon=200)", 50, 2000) > 0.5
+
+
+@pytest.mark.slow
+def test_two_hundred_games_on_the_standard_board_end_by_the_rules():
+    check_self_play("python_kriegspiel", 200, 2000)
 
 
 @pytest.mark.slow
 def test_a_random_player_is_beaten_on_the_standard_board():
-    """A tenth of a second per move suffices; with few nodes mates are not found in time."""
-    won = 0.0
-    for seed in range(4):
-        sides = ("search", "random") if seed % 2 == 0 else ("random", "search")
-        state, reports = play("python_kriegspiel", sides, seed, nodes=4000)
-        check(reports)
-        won += state.returns()[sides.index("search")]
-    assert won >= 3
+    """With few nodes mates are not found in time."""
+    assert score_against_random("python_kriegspiel", 200, 4000) > 0.85
 
 
 def mean_exploitability(name, nodes, seeds):

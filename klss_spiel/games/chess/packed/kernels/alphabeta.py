@@ -119,7 +119,7 @@ def _moves(
     p0: Any, p1: Any, p2: Any, p3: Any, side: Any, masks: Any, options: Any, moves: Any
 ) -> Any:
     """Writes the moves of a position by the rules of `options`; returns their number."""
-    count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, moves)
+    count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, ONE, moves)
     if options.legal:
         count = keep_legal(p0, p1, p2, p3, side, moves, count)
     if options.queen_only:

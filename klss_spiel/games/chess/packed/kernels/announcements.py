@@ -135,7 +135,7 @@ def _is_stuck(c0: Any, c1: Any, c2: Any, c3: Any, side: Any, checks: Any, game: 
     s0, s3 = settle(c0, c3, c3 & ~(c0 | c1 | c2), side)
     if not checks and _moves_freely(s0, c1, c2, s3, side, masks):
         return False
-    count = generate(c0, c1, c2, c3, side, masks, FULL, FULL, True, moves)
+    count = generate(c0, c1, c2, c3, side, masks, FULL, FULL, ONE, moves)
     stuck = True
     for i in range(count):
         if is_legal(s0, c1, c2, s3, side, moves[i]):
@@ -149,7 +149,7 @@ def _pawn_captures(c0: Any, c1: Any, c2: Any, c3: Any, side: Any, game: Any) -> 
     """Number of legal captures by pawns, whatever they become, and the sum of their words."""
     masks, _, _, moves = game
     pawns = (c0 & ~c1 & ~c2) & (c3 if side else ~c3)
-    count = generate(c0, c1, c2, c3, side, masks, pawns, FULL, True, moves)
+    count = generate(c0, c1, c2, c3, side, masks, pawns, FULL, ONE, moves)
     count = keep_legal(c0, c1, c2, c3, side, moves, count)
     found, words, last = ZERO, ZERO, FULL
     for i in range(count):

@@ -41,14 +41,15 @@ def generate_all(positions: Any, sides: Any, masks: Any, legal: Any, queen_only:
     for i in range(n):
         p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
         side = np.uint64(sides[i])
-        count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, moves)
+        count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, ONE, moves)
         if legal:
             count = keep_legal(p0, p1, p2, p3, side, moves, count)
         if queen_only:
             count = keep_permitted(moves, count, queen_only)
         if total + MAX_MOVES > len(words):
             more = np.empty(2 * len(words), dtype=np.uint32)
-            more[:total] = words[:total]
+            for j in range(total):  # numba takes seconds to compile the assignment of a slice
+                more[j] = words[j]
             words = more
         for j in range(count):
             words[total + np.int64(j)] = moves[j]
@@ -90,7 +91,7 @@ def count_paths(position: Any, mover: Any, masks: Any, depth: Any, legal: Any) -
         p0, p1, p2, p3 = line[ply, 0], line[ply, 1], line[ply, 2], line[ply, 3]
         side = np.uint64(mover) ^ np.uint64(ply & 1)
         if fresh:
-            count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, words[ply])
+            count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, ONE, words[ply])
             if legal:
                 count = keep_legal(p0, p1, p2, p3, side, words[ply], count)
             left[ply] = count

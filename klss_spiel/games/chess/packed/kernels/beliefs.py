@@ -160,7 +160,7 @@ def possible_last_moves(
     wrong = conflicts(s0 & ~rooks, p1 & ~rooks, p2, s3, viewer, demands)
     leave, enter = demands[_LEAVE], demands[_ENTER]
     if wrong == ZERO:
-        return generate(p0, p1, p2, p3, mover, masks, leave, enter, True, moves)
+        return generate(p0, p1, p2, p3, mover, masks, leave, enter, ONE, moves)
     changes = bit_count(wrong)
     if changes > _MOST_CHANGES:
         return ZERO
@@ -172,12 +172,12 @@ def possible_last_moves(
         sources, targets = (rest & leave, one & enter) if rest else (leave, one & enter)
     if not targets:
         sources = ZERO
-    count = generate(p0, p1, p2, p3, mover, masks, sources, targets, True, moves)
+    count = generate(p0, p1, p2, p3, mover, masks, sources, targets, ONE, moves)
     if changes <= 2 and one & leave:
         targets = rest & enter if rest else enter
         if targets:
             more = moves[count:]
-            count += generate(p0, p1, p2, p3, mover, masks, one, targets, False, more)
+            count += generate(p0, p1, p2, p3, mover, masks, one, targets, ZERO, more)
     return count
 
 

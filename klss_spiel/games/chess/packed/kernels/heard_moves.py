@@ -49,7 +49,7 @@ def _legal_word(
 ) -> Any:
     """The word of a legal move with the bits that kernels need; NOT_LEGAL if it is not."""
     source, target = ONE << (wanted & _CELL), ONE << ((wanted >> _S6) & _CELL)
-    count = generate(p0, p1, p2, p3, side, masks, source, target, True, moves)
+    count = generate(p0, p1, p2, p3, side, masks, source, target, ONE, moves)
     s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), side)
     for i in range(count):
         if moves[i] & PUBLIC_BITS == wanted and is_legal(s0, p1, p2, s3, side, moves[i]):
@@ -164,14 +164,14 @@ def insert_heard_moves(
         if overheard:
             found = keep_legal(
                 p0, p1, p2, p3, mover, moves,
-                generate(p0, p1, p2, p3, mover, masks, FULL, FULL, True, moves),
+                generate(p0, p1, p2, p3, mover, masks, FULL, FULL, ONE, moves),
             )  # fmt: skip
             possible = _pairs(moves, found)
             tries = _pairs(moves, generate_tries(p0, p1, p2, p3, mover, masks, moves))
             if tries < possible + overheard:
                 continue
         targets = lost if gone else ~prey
-        found = generate(p0, p1, p2, p3, mover, masks, FULL, targets, True, moves)
+        found = generate(p0, p1, p2, p3, mover, masks, FULL, targets, ONE, moves)
         if found == ZERO:
             continue
         if size >= BATCH or np.int64(filled + size + found) > room:

@@ -295,7 +295,7 @@ def total_score(
     """
     p0, p1, p2, p3 = position
     masks, queen_only = game
-    count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, moves)
+    count = generate(p0, p1, p2, p3, side, masks, FULL, FULL, ONE, moves)
     if queen_only:
         count = keep_permitted(moves, count, queen_only)
     fill_context(p0, p1, p2, p3, side, moves, count, context)

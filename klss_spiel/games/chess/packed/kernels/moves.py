@@ -181,7 +181,8 @@ def generate(
         masks: which board.
         sources: cells from which moves are wanted, FULL for all.
         targets: cells to which moves are wanted, FULL for all.
-        specials: whether castling and en passant are wanted; both masks leave them alone.
+        specials: ONE if castling and en passant are wanted, else ZERO; both masks leave them
+            alone. Not True and False: numba would compile the function for each of them.
         moves: [MAX_MOVES] words to write to.
     """
     if not has_both_kings(p0, p1, p2, p3):
@@ -203,7 +204,7 @@ def generate_tries(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, masks: Any, mo
     own, _, _ = sides(p0, p1, p2, p3, side)
     pieces = (p0, p1, p2, own)
     prey = masks[BOARD] & ~own
-    return _generate(pieces, own, prey, ZERO, side, masks, FULL, FULL, True, moves)
+    return _generate(pieces, own, prey, ZERO, side, masks, FULL, FULL, ONE, moves)
 
 
 @kernel
@@ -230,7 +231,7 @@ def _generate(
         masks: which board.
         sources: cells from which moves are wanted.
         targets: cells to which moves are wanted.
-        specials: whether castling and en passant are wanted.
+        specials: ONE if castling and en passant are wanted, else ZERO.
         moves: [MAX_MOVES] words to write to.
     """
     p0, p1, p2, own = pieces

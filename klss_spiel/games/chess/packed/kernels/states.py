@@ -57,7 +57,7 @@ def begin(position: Any, side: Any, clock: Any, game: Any) -> Any:
 def new_record(position: Any, clock: Any) -> Any:
     """The record of a game's first position [4]."""
     record = np.empty(_HASHES + 1, dtype=np.uint64)
-    record[:4] = position
+    record[0], record[1], record[2], record[3] = position[0], position[1], position[2], position[3]
     record[PLIES] = ZERO
     record[CLOCK] = np.uint64(clock)
     record[_HASHES] = hash_words(position[0], position[1], position[2], position[3], ZERO)
@@ -70,7 +70,7 @@ def _actions(record: Any, side: Any, game: Any) -> Any:
     masks, _, numbers, queen_only, _, _ = game
     moves = np.empty(MAX_MOVES, dtype=np.uint64)
     count = generate(
-        record[0], record[1], record[2], record[3], side, masks, FULL, FULL, True, moves
+        record[0], record[1], record[2], record[3], side, masks, FULL, FULL, ONE, moves
     )
     count = keep_permitted(moves, count, queen_only)
     actions = np.empty(count, dtype=np.int32)

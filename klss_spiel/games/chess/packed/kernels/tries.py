@@ -185,7 +185,7 @@ def expand(positions: Any, keys: Any, count: Any, game: Any) -> Any:
         possible = np.int64(
             keep_legal(
                 p0, p1, p2, p3, side, legal,
-                generate(p0, p1, p2, p3, side, masks, FULL, FULL, True, legal),
+                generate(p0, p1, p2, p3, side, masks, FULL, FULL, ONE, legal),
             )
         )  # fmt: skip
         sort_row(legal, permitted, 0, possible, numbers)

@@ -147,7 +147,7 @@ def pawn_captures(record: Any, side: Any, game: Any) -> Any:
     moves = np.empty(MAX_MOVES, dtype=np.uint64)
     p0, p1, p2, p3 = record[0], record[1], record[2], record[3]
     mover = np.uint64(side)
-    count = generate(p0, p1, p2, p3, mover, game[0], FULL, FULL, True, moves)
+    count = generate(p0, p1, p2, p3, mover, game[0], FULL, FULL, ONE, moves)
     count = keep_legal(p0, p1, p2, p3, mover, moves, count)
     found = np.empty(count, dtype=np.uint64)
     kept = 0
@@ -194,7 +194,7 @@ def try_move(record: Any, tries: Any, action: Any, side: Any, made: Any, game: A
     source, target = wanted & _CELL, (wanted >> _S6) & _CELL
     moves = np.empty(MAX_MOVES, dtype=np.uint64)
     # Only moves between these squares; castling and en passant come along.
-    count = generate(p0, p1, p2, p3, mover, masks, ONE << source, ONE << target, True, moves)
+    count = generate(p0, p1, p2, p3, mover, masks, ONE << source, ONE << target, ONE, moves)
     count = keep_legal(p0, p1, p2, p3, mover, moves, count)
     word = FULL
     for i in range(count):
@@ -215,7 +215,7 @@ def try_move(record: Any, tries: Any, action: Any, side: Any, made: Any, game: A
     after = extend_record(record, c0, c1, c2, c3, word)
     t0, t3 = settle(c0, c3, c3 & ~(c0 | c1 | c2), other)
     report[CHECKS] = check_directions(t0, c1, c2, t3, other, rising)
-    count = generate(c0, c1, c2, c3, other, masks, FULL, FULL, True, moves)
+    count = generate(c0, c1, c2, c3, other, masks, FULL, FULL, ONE, moves)
     stuck = keep_legal(c0, c1, c2, c3, other, moves, count) == ZERO
     report[STUCK] = stuck
     report[DEAD] = is_dead(t0, c1, c2)

@@ -1,0 +1,32 @@
+"""Whole games of the searching agent without an exception."""
+
+from klss_spiel.games.chess import boards
+from klss_spiel.matches.match import Match, play_match
+
+SMALL_BOARDS = [board for board in boards.BOARDS if board != "standard"]
+_PLAYER = "search(preset=strong,nodes={nodes},limit=20000)"
+
+
+def check_self_play(game, games, nodes, seed=51):
+    """Plays a match of the agent with itself, in which every game ends by the rules."""
+    # The second sees roots differently, so that games of a pair are not the same.
+    _check(game, games, [_PLAYER.format(nodes=n) for n in (nodes, nodes + 1)], seed)
+
+
+def score_against_random(game, games, nodes, seed=51):
+    """Plays a match of the agent with a random player; returns the agent's share of points."""
+    return _check(game, games, [_PLAYER.format(nodes=nodes), "random"], seed)
+
+
+def _check(game, games, players, seed):
+    match = Match(game, tuple(players), games, seed=seed, reports=True)
+    results = play_match(match, strict=True)
+    assert not results.failed
+    assert [row["termination"] for row in results.rows] == ["rules"] * games
+    for report in (report for row in results.rows for report in row["reports"]):
+        if isinstance(report, dict):  # random players say nothing
+            # A belief is never empty, so that no move is left to chance.
+            assert not any("uniformly" in reason for reason in report["degraded"]), report
+            assert report["forced"] or report["belief_size"] > 0
+            assert report["belief_effective"] <= report["belief_size"] + 1e-6
+    return results.summary(0, 1)["score"]
