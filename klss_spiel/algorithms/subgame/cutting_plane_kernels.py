@@ -64,11 +64,9 @@ def best_mixture(
       second_weight: of the second objective; 0 for none.
       most_answers: when to give up.
     """
-    plans = plays.shape[1]
-    payoff = np.zeros((root.shape[0], plans))
-    for e in range(row.shape[0]):
-        for j in range(plans):
-            payoff[column[e], j] += value[e] * plays[row[e], j]
+    sequences, plans = plays.shape
+    count_of_means = means.shape[0]
+    picked = min(_ROOTS_PER_ANSWER, num_roots) if count_of_means == 0 else 1
     planes = np.empty((64, plans))
     bounds = np.empty(64, dtype=np.int64)
     count = 0
@@ -77,41 +75,50 @@ def best_mixture(
     total = np.empty(root.shape[0])
     answer = np.empty(first.shape[0], dtype=np.int64)
     played = np.zeros(root.shape[0], dtype=np.bool_)
-    weights = np.zeros(num_roots)
+    place = np.full(num_roots, -1, dtype=np.int64)
+    chosen = np.zeros(picked, dtype=np.int64)
+    # What a unit of each sequence earns against the answers: at picked roots or in means,
+    # and last in the mean `second`.
+    earned = np.empty((picked + 1, sequences))
     size = 0.0
     for number in range(most_answers):
-        _best_answer(payoff, mixture, num_roots, parent, first, num_actions, total, answer, played)
-        if planes.shape[0] < count + _ROOTS_PER_ANSWER + 2:
+        played_plan = np.dot(plays, mixture)
+        _best_answer(
+            row, column, value, played_plan, num_roots, parent, first, num_actions,
+            total, answer, played,
+        )  # fmt: skip
+        if planes.shape[0] < count + picked + 1:
             planes = _doubled(planes)
             longer = np.empty(planes.shape[0], dtype=np.int64)
             longer[:count] = bounds[:count]
             bounds = longer
         before = count
-        if means.shape[0] == 0:
+        earned[:] = 0.0
+        if count_of_means == 0:
             least = np.min(total[:num_roots])
-            for _ in range(min(_ROOTS_PER_ANSWER, num_roots)):
-                worst = np.argmin(total[:num_roots])
-                weights[:] = 0.0
-                weights[worst] = 1.0
-                _fill_plane(payoff, played, root, weights, planes[count])
-                bounds[count] = _FIRST
-                count += _is_new(planes, bounds, count)
-                total[worst] = np.inf  # Not again.
+            for k in range(picked):
+                chosen[k] = np.argmin(total[:num_roots])
+                place[chosen[k]] = k
+                total[chosen[k]] = np.inf  # Not again.
+            _add_at_roots(row, column, value, played, root, place, second, earned)
+            for k in range(picked):
+                place[chosen[k]] = -1
         else:
-            least = np.inf
-            chosen = 0
-            for m in range(means.shape[0]):
+            least, worst = np.inf, 0
+            for m in range(count_of_means):
                 mean = 0.0
                 for r in range(num_roots):
                     mean += means[m, r] * total[r]
                 if mean < least:
-                    least, chosen = mean, m
-            _fill_plane(payoff, played, root, means[chosen], planes[count])
+                    least, worst = mean, m
+            _add_in_mean(row, column, value, played, root, means[worst], earned[0])
+        for k in range(picked):
+            _fill_plane(plays, earned[k], planes[count])
             bounds[count] = _FIRST
             count += _is_new(planes, bounds, count)
         reached = least
         if second_weight > 0.0:
-            _fill_plane(payoff, played, root, second, planes[count])
+            _fill_plane(plays, earned[picked], planes[count])
             bounds[count] = _SECOND
             reached += second_weight * np.dot(mixture, planes[count])
             count += _is_new(planes, bounds, count)
@@ -136,8 +143,10 @@ def _doubled(planes: Any) -> Any:
 
 @kernel
 def _best_answer(
-    payoff: Any,
-    mixture: Any,
+    row: Any,
+    column: Any,
+    value: Any,
+    plan: Any,
     num_roots: int,
     parent: Any,
     first: Any,
@@ -146,13 +155,13 @@ def _best_answer(
     answer: Any,
     played: Any,
 ) -> None:
-    """Fills the player's payoff at each sequence ([F]), the answers ([K]) and where they lead."""
-    for f in range(payoff.shape[0]):
-        earned = 0.0
-        for j in range(payoff.shape[1]):
-            earned += payoff[f, j] * mixture[j]
-        total[f] = earned
-        played[f] = f < num_roots
+    """Fills the player's payoff at each sequence ([F]), the answers ([K]) and where they lead.
+
+    `plan` ([S]) is what the player plays.
+    """
+    total[:] = 0.0
+    for e in range(row.shape[0]):
+        total[column[e]] += value[e] * plan[row[e]]
     for k in range(first.shape[0] - 1, -1, -1):
         least = first[k]
         for f in range(first[k] + 1, first[k] + num_actions[k]):
@@ -160,18 +169,50 @@ def _best_answer(
                 least = f
         answer[k] = least
         total[parent[k]] += total[least]
+    played[:] = False
+    played[:num_roots] = True
     for k in range(first.shape[0]):
         played[answer[k]] = played[parent[k]]
 
 
 @kernel
-def _fill_plane(payoff: Any, played: Any, root: Any, weights: Any, plane: Any) -> None:
-    """Fills what each plan ([n]) earns against the answers, roots weighted."""
+def _add_at_roots(
+    row: Any,
+    column: Any,
+    value: Any,
+    played: Any,
+    root: Any,
+    place: Any,
+    second: Any,
+    earned: Any,
+) -> None:
+    """Adds what sequences earn at the roots that have a place ([R]), and in a mean, last."""
+    last = earned.shape[0] - 1
+    for e in range(row.shape[0]):
+        if played[column[e]]:
+            r = root[column[e]]
+            earned[last, row[e]] += second[r] * value[e]
+            if place[r] >= 0:
+                earned[place[r], row[e]] += value[e]
+
+
+@kernel
+def _add_in_mean(
+    row: Any, column: Any, value: Any, played: Any, root: Any, weights: Any, earned: Any
+) -> None:
+    """Adds what each sequence ([S]) earns in a mean of roots ([R])."""
+    for e in range(row.shape[0]):
+        if played[column[e]]:
+            earned[row[e]] += weights[root[column[e]]] * value[e]
+
+
+@kernel
+def _fill_plane(plays: Any, earned: Any, plane: Any) -> None:
+    """Fills what each plan ([n]) earns."""
     plane[:] = 0.0
-    for f in range(payoff.shape[0]):
-        if played[f] and weights[root[f]] != 0.0:
-            for j in range(payoff.shape[1]):
-                plane[j] += weights[root[f]] * payoff[f, j]
+    for s in range(plays.shape[0]):
+        for j in range(plays.shape[1]):
+            plane[j] += plays[s, j] * earned[s]
 
 
 @kernel
