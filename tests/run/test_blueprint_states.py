@@ -5,7 +5,13 @@ import pytest
 
 from klss_spiel.algorithms.cfr_compiled import compile_form
 from klss_spiel.games.poker.leduc_family import parse_game
-from klss_spiel.run import blueprint_states, olss_by_hands, olss_tables, stopped_blueprints
+from klss_spiel.run import (
+    blueprint_states,
+    hand_blueprints,
+    olss_by_hands,
+    olss_tables,
+    stopped_blueprints,
+)
 from klss_spiel.run.blueprint_states import SavedArrays
 
 GAME = "leduc232"
@@ -36,7 +42,7 @@ def kill_after(monkeypatch, module, name, calls):
 
 
 def test_a_blueprint_goes_on_where_it_was_killed(tmp_path, monkeypatch, small_is_large):
-    form = olss_by_hands.public_game(parse_game(GAME)).form
+    form = hand_blueprints.public_game(parse_game(GAME)).form
     expected, reached = stopped_blueprints.stopped_cfr(form, GAME, 0.3)
     state = SavedArrays(tmp_path / "state.npz", seconds=0.0)
     with monkeypatch.context() as context:
@@ -62,7 +68,7 @@ def test_a_blueprint_goes_on_where_it_was_killed(tmp_path, monkeypatch, small_is
 def test_restored_states_go_on_bit_by_bit(tmp_path):
     from klss_spiel.algorithms import cfr, regret
 
-    form = olss_by_hands.public_game(parse_game(GAME)).form
+    form = hand_blueprints.public_game(parse_game(GAME)).form
     prepared = compile_form(form, np.float32)
     first = cfr.solve(prepared, 5, regret.RM, cfr.UNIFORM)
     saved = SavedArrays(tmp_path / "state.npz")
@@ -71,7 +77,7 @@ def test_restored_states_go_on_bit_by_bit(tmp_path):
     ends = [cfr.solve(prepared, 5, regret.RM, cfr.UNIFORM, start=s) for s in (first, restored)]
     for p in range(2):
         np.testing.assert_array_equal(*(end.average_sum_of(p) for end in ends))
-    other = compile_form(olss_by_hands.public_game(parse_game("leduc231")).form, np.float32)
+    other = compile_form(hand_blueprints.public_game(parse_game("leduc231")).form, np.float32)
     with pytest.raises(ValueError, match="another game's state"):
         blueprint_states.restored_solution(saved, other)
     with pytest.raises(ValueError, match="another game's state"):
@@ -88,7 +94,7 @@ def test_a_row_goes_on_where_its_refinement_was_killed(tmp_path, monkeypatch, re
     monkeypatch.setattr(SavedArrays, "is_due", True)
     folder = str(tmp_path)
     with monkeypatch.context() as context:
-        kill_after(context, olss_by_hands, "_save_side", 4)
+        kill_after(context, olss_by_hands._Work, "_save", 1)
         with pytest.raises(KilledError):
             job.function(job.columns, folder)
     solved = []
@@ -99,9 +105,9 @@ def test_a_row_goes_on_where_its_refinement_was_killed(tmp_path, monkeypatch, re
         return solve(self, subgames, bounds)
 
     monkeypatch.setattr(type(_solver(recipe)), "solve", counting)
-    olss_by_hands.make_setting.cache_clear()
+    hand_blueprints.make_setting.cache_clear()
     row = job.function(job.columns, folder)
-    assert row["after"] == expected["after"] != row["blueprint"]
+    assert row["after"] == pytest.approx(expected["after"], abs=1e-12) != row["blueprint"]
     resumed = len(solved)
     job.function(*job.arguments)
     assert 0 < resumed < len(solved) - resumed  # A part of it was there.

@@ -22,7 +22,7 @@ import numpy as np
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.subgame.gadgets import MarginGame
-from klss_spiel.algorithms.subgame.local_spots import AT_ROOT, LocalSpots
+from klss_spiel.algorithms.subgame.local_spots import AT_ROOT, HandLayout, LocalSpots, hand_layout
 from klss_spiel.algorithms.subgame.margin_template import (
     distinct_weights,
     folded_bonus,
@@ -152,21 +152,6 @@ def _check(recipe: SubgameRecipe) -> None:
         raise ValueError(f"{recipe.name} has options that need a tree of nodes")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _HandLayout:
-    """A subgame of one hand without its payoffs: attributes as of `MarginGame`.
-
-    Rows and columns are those of all outcomes with all roots.
-    """
-
-    parent: IntArray
-    first: IntArray
-    num_actions: IntArray
-    root: IntArray
-    row: IntArray
-    column: IntArray
-
-
 class _Here:
     """What all subgames at one closure share: the blueprint's vectors over hands."""
 
@@ -198,7 +183,7 @@ class _Here:
         first_spot = next(k for k in closure.spots if game.spots[k].player == me)
         self.first_sequence = game.spots[first_spot].first_sequence
         self.first_actions = game.spots[first_spot].num_sequences
-        self._hand_layouts: dict[int, _HandLayout] = {}
+        self._hand_layouts: dict[int, HandLayout] = {}
         # Where own and opponent's sequences stand at each outcome: spot and action.
         self.own_end = self._ends(me, self.own)
         self.their_end = self._ends(other, self.theirs)
@@ -242,20 +227,13 @@ class _Here:
                 totals[above : above + step * hands : step] += least
         return totals[:hands]
 
-    def _forest(self, roots: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Parent, first and number of actions of the opponent's infosets; [F] the root."""
-        first, num_actions, parent = self.theirs.infosets(roots)
-        parent = np.where(parent < 0, -1 - parent, parent + roots)
-        root = np.concatenate([np.arange(roots), self.theirs.hand_of(roots)])
-        return parent, first + roots, num_actions, root
-
     def common(self, recipe: SubgameRecipe) -> PublicSubgame | None:
         """The subgame of the whole closure."""
         usable = self.reach > 0.0
         if not np.any(usable):
             return None
         reach = np.where(usable, self.reach, 1.0)
-        parent, first, num_actions, root = self._forest(self.hands)
+        parent, first, num_actions, root = self.theirs.forest(self.hands)
         nothing = np.zeros(len(root))
         bonus, offset = folded_bonus(nothing, root, reach, self.root_values)
         column = np.arange(self.hands)
@@ -296,21 +274,11 @@ class _Here:
         treeplex = self.builder.game.form.treeplexes[self.me]
         return int(np.searchsorted(treeplex.first_sequence, sequence))
 
-    def _hand_layout(self, roots: int) -> _HandLayout:
+    def _hand_layout(self, roots: int) -> HandLayout:
         """What subgames of one hand with so many roots share."""
         if roots not in self._hand_layouts:
-            parent, first, num_actions, root = self._forest(roots)
-            spot, action = self.their_end
-            column = roots + self.theirs.sequence(
-                spot[:, np.newaxis], np.arange(roots), action[:, np.newaxis], roots
-            )
-            own_spot, own_action = self.own_end
-            row = 1 + self.own.sequence(own_spot, np.zeros_like(own_spot), own_action, 1)
-            self._hand_layouts[roots] = _HandLayout(
-                *(parent, first, num_actions, root),
-                row=np.repeat(row, roots),
-                column=column.reshape(-1),
-            )
+            ends = (self.own_end, self.their_end)
+            self._hand_layouts[roots] = hand_layout(self.own, self.theirs, ends, roots)
         return self._hand_layouts[roots]
 
     def of_hand(self, recipe: SubgameRecipe, hand: int) -> PublicSubgame | None:
