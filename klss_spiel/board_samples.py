@@ -37,7 +37,7 @@ class BoardSample:
     """Some of the boards.
 
     Attributes:
-      boards: [n] their numbers.
+      boards: [n] their numbers, in the order in which they were drawn.
       stratum: [n] which stratum each is of.
       sizes: boards of each stratum, in the sample or not.
     """
@@ -74,7 +74,7 @@ class Estimate:
 
 
 def draw_boards(probabilities: FloatArray, count: int, seed: int) -> BoardSample:
-    """A random sample; a larger one of the same seed contains it.
+    """A random sample; a larger one of the same seed begins with it.
 
     Args:
       probabilities: [B] of the boards.
@@ -91,16 +91,17 @@ def draw_boards(probabilities: FloatArray, count: int, seed: int) -> BoardSample
             f"expected a sample of {chosen.sum()} (two of each kind) to {len(probabilities)} "
             f"boards, got {count}"
         )
-    while chosen.sum() < count:
-        # Sainte-Lague's rule: near to the shares, and nobody loses when there are more.
-        claim = np.where(chosen < sizes, shares / (2.0 * chosen + 1.0), 0.0)
-        chosen[np.argmax(claim)] += 1
     rng = np.random.default_rng(seed)
     order = [rng.permutation(np.flatnonzero(stratum == s)) for s in range(len(sizes))]
-    boards = np.sort(
-        np.concatenate([of[:number] for of, number in zip(order, chosen, strict=True)])
-    )
-    return BoardSample(boards, stratum[boards], sizes)
+    boards = [int(board) for of, number in zip(order, chosen, strict=True) for board in of[:number]]
+    while len(boards) < count:
+        # Sainte-Lague's rule: near to the shares, and nobody loses when there are more.
+        claim = np.where(chosen < sizes, shares / (2.0 * chosen + 1.0), 0.0)
+        best = int(np.argmax(claim))
+        boards.append(int(order[best][chosen[best]]))
+        chosen[best] += 1
+    drawn = np.array(boards)
+    return BoardSample(drawn, stratum[drawn], sizes)
 
 
 def estimated(

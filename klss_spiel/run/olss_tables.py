@@ -100,8 +100,7 @@ class Config:
       minutes: rows by hands that take longer on a core, by estimate, are refused.
       state: folder that is told every few minutes how far a row by hands is, to go on
         from after a kill; None for none.
-      boards: refine so many boards, drawn at random, in the rows of order 1 by hands;
-        None for all. Other rows are of all boards.
+      boards: refine so many boards, drawn at random, in rows by hands; None for all.
     """
 
     games: tuple[str, ...]
@@ -205,7 +204,6 @@ def _columns(config: Config) -> list[dict[str, Any]]:
                 solver = _solver_of(config.solver, layout, parsed)
                 has_gift = parsed.margin == Margin.SAFE_GIFT
                 limited = parsed.gadget in (Gadget.REACHING, Gadget.PLAYING)
-                sampled = layout == HANDS and olss_by_hands.has_few_plans(parsed)
                 columns += [
                     {
                         "game": game.name,
@@ -218,7 +216,7 @@ def _columns(config: Config) -> list[dict[str, Any]]:
                         "iterations": steps,
                         "gift_scale": scale,
                         "opponent_strategies": count,
-                        "boards": config.boards if sampled else None,
+                        "boards": config.boards if layout == HANDS else None,
                     }
                     for scale in (config.gift_scales if has_gift else (None,))
                     for count in (config.opponent_strategies if limited else (None,))
@@ -352,8 +350,8 @@ def define_flags() -> None:
     flags.DEFINE_integer(
         "boards",
         None,
-        "Refine so many boards, drawn at random, in rows of order 1 by hands, and estimate what "
-        "all would give, with an interval; by default all boards.",
+        "Refine so many boards, drawn at random, in rows by hands, and estimate what all would "
+        "give, with an interval; by default all.",
         lower_bound=2,
     )
     flags.DEFINE_float("max_gigabytes", None, "Refuse games that need more memory than this.")
