@@ -30,8 +30,10 @@ from klss_spiel.tree import PLAYERS
 # takes to lay such a subgame out.
 _SECONDS_PER_SEQUENCE = 10e-9
 _SECONDS_PER_SUBGAME_SEQUENCE = 0.5e-6
-# What it takes to lay one out and to solve it by cutting planes.
-_SECONDS_PER_EXACT_SEQUENCE = 0.5e-6
+# What it takes to lay one out and to solve it by cutting planes, which need more answers
+# where the opponent is limited to strategies.
+_SECONDS_PER_EXACT_SEQUENCE = 0.2e-6
+_SECONDS_PER_LIMITED_SEQUENCE = 0.6e-6
 # Of both players after the board with one pair of hands, rounded up.
 _SEQUENCES_PER_PAIR = 7
 
@@ -63,7 +65,9 @@ def _minutes_of_all(
     per_board = size.closures // size.boards
     of_subgames = per_board * size.pairs**2 / size.boards * _SEQUENCES_PER_PAIR
     if iterations is None:
-        return 2 * of_subgames * _SECONDS_PER_EXACT_SEQUENCE / 60.0
+        limited = num_strategies is not None
+        each = _SECONDS_PER_LIMITED_SEQUENCE if limited else _SECONDS_PER_EXACT_SEQUENCE
+        return 2 * of_subgames * each / 60.0
     of_subgames *= num_strategies or 1
     per_sequence = iterations * _SECONDS_PER_SEQUENCE + _SECONDS_PER_SUBGAME_SEQUENCE
     return 2 * of_subgames * per_sequence / 60.0

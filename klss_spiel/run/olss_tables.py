@@ -131,6 +131,8 @@ class Config:
             method = self.blueprint or _default_method(game, layout)
             if layout == NODES:
                 stopped_blueprints.check_method(game, method)
+                if self.boards is not None:
+                    raise ValueError(f"samples of boards need the layout {HANDS}, got {game.name}")
             elif method != stopped_blueprints.CFR:
                 raise ValueError(f"by hands blueprints are made by cfr, got {method!r}")
             elif not all(olss_by_hands.has_subgames(recipe) for recipe in recipes):

@@ -1,5 +1,7 @@
 """Rows by hands that are killed and go on: blueprints and refinements in single steps."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,55 @@ def _solver(recipe):
     from klss_spiel.algorithms.subgame.solvers import Cfr
 
     return Cfr() if recipe == "maxmargin" else CuttingPlanes()
+
+
+def test_rows_of_several_processes_share_one_blueprint(tmp_path):
+    """Whoever comes second waits for it and takes it from the folder."""
+    config = olss_tables.Config(
+        games=(GAME,),
+        recipes=("unsafe", "maxmargin"),
+        iterations=(5,),
+        target=0.5,
+        layout=olss_tables.HANDS,
+        state=str(tmp_path),
+    )
+    rows = olss_tables.run(config, executor="processes:2")
+    assert len({row["blueprint_seconds"] for row in rows}) == 1
+    (record,) = tmp_path.glob("*.json")
+    assert not record.with_suffix(".npz").exists()
+    hand_blueprints.make_setting.cache_clear()
+    alone = olss_tables.run(dataclasses.replace(config, state=None))
+    for one, other in zip(rows, alone, strict=True):
+        assert one["after"] == pytest.approx(other["after"], abs=1e-12)
+        assert one["blueprint"] == other["blueprint"]
+
+
+def test_boards_that_are_there_serve_larger_samples(tmp_path, monkeypatch):
+    refined = []
+    refine = olss_by_hands.refine_by_hands
+
+    def counting(game, *arguments, **named):
+        refined.append(game.name)
+        return refine(game, *arguments, **named)
+
+    monkeypatch.setattr(olss_by_hands, "refine_by_hands", counting)
+    rows = []
+    for boards in (2, 3, None):
+        (job,) = olss_tables.make_jobs(
+            olss_tables.Config(
+                games=("leduc242",),
+                recipes=("olss-1",),
+                target=0.5,
+                layout=olss_tables.HANDS,
+                boards=boards,
+                state=str(tmp_path),
+            )
+        )
+        rows.append(job.function(*job.arguments))
+    assert [row["boards_refined"] for row in rows] == [2, 3, 4]
+    assert len(refined) == 2 * 4  # Of two players; no board twice.
+    for row in rows[:2]:
+        assert row["after_low"] < row["after"] < row["after_high"]
+    assert rows[2]["after_low"] is rows[2]["after_high"] is None
+    assert rows[2]["seconds"] > rows[0]["seconds"]  # All that was spent on it.
+    assert rows[0]["after"] == pytest.approx(rows[2]["after"], rel=0.3)
