@@ -122,9 +122,7 @@ def estimated(
       repetitions: of the bootstrap.
     """
     weights = sample.weights
-    sums = [
-        total + weights @ change for total, change in zip(totals, differences, strict=True)
-    ]
+    sums = [total + weights @ change for total, change in zip(totals, differences, strict=True)]
     direct = sum(value(answers) for value, answers in zip(values, sums, strict=True))
     if np.array_equal(sample.counts, sample.sizes):
         return Estimate(direct, direct, direct)

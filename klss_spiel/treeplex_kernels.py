@@ -51,7 +51,8 @@ def add_best_responses(treeplex: Treeplex, gradient: Vector, first_infoset: int)
       gradient: [S] overwritten.
       first_infoset: infosets with lower numbers are left alone.
     """
-    _add_best(*(array[first_infoset:] for array in _arrays(treeplex)), gradient)
+    first, num_actions, parent = (array[first_infoset:] for array in _arrays(treeplex))
+    _add_best(first, num_actions, parent, gradient)
 
 
 def _arrays(treeplex: Treeplex) -> tuple[Any, Any, Any]:

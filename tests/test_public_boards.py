@@ -110,8 +110,7 @@ class Population:
     def estimate(self, count, seed, repetitions=400):
         sample = draw_boards(self.boards.probabilities, count, seed)
         values = [
-            lambda total, p=p: self.boards.response_value(p, total, self.behaviors)
-            for p in PLAYERS
+            lambda total, p=p: self.boards.response_value(p, total, self.behaviors) for p in PLAYERS
         ]
         return estimated(
             sample,

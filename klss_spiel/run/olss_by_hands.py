@@ -45,12 +45,10 @@ def estimated_minutes(columns: Mapping[str, Any]) -> float | None:
       Minutes; None if nobody knows, for linear programs of whole closures.
     """
     size, recipe = hand_size(parse_game(columns["game"])), parse_recipe(columns["recipe"])
-    minutes = _minutes_of_all(
-        size, recipe, columns["iterations"], columns["opponent_strategies"]
-    )
+    minutes = _minutes_of_all(size, recipe, columns["iterations"], columns["opponent_strategies"])
     if minutes is None or columns["boards"] is None:
         return minutes
-    return minutes * columns["boards"] / size.boards
+    return minutes * int(columns["boards"]) / size.boards
 
 
 def _minutes_of_all(
@@ -159,10 +157,8 @@ def refined(
         what = (setting.nash_conv, setting.iterations, recipe, solver, factors)
         saved = SavedArrays(state_file(folder, setting.name, *what))
     work = _Work(setting, recipe, solver, factors, saved)
-    answers = work.answers_at(sample.boards)
-    return Refined(
-        _exploitability(setting, sample, answers), len(sample.boards), work.seconds, work.cpu_seconds
-    )
+    estimate = _exploitability(setting, sample, work.answers_at(sample.boards))
+    return Refined(estimate, len(sample.boards), work.seconds, work.cpu_seconds)
 
 
 def _exploitability(

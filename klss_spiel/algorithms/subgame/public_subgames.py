@@ -308,7 +308,8 @@ class _Here:
         )
         payoff *= self.own_reach[hand]
         own_spot, own_action = self.own_end
-        at_hand = 1 + self.own.sequence(own_spot, np.full_like(own_spot, hand), own_action, self.hands)
+        at_hand = np.full_like(own_spot, hand)
+        at_hand = 1 + self.own.sequence(own_spot, at_hand, own_action, self.hands)
         played = payoff * self.plan[at_hand][:, np.newaxis]
         inside = sum_at(column, played.reshape(-1), len(root))
         direct = np.concatenate([np.zeros(count), self._direct_of(roots)])
