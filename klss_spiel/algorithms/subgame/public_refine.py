@@ -42,12 +42,11 @@ def refine_by_hands(
       solver: of the subgames.
       opponent_behaviors: as in `PublicSubgameBuilder`.
       closures: where to refine; everywhere unless given.
-      progress: what to report the number of closures to.
+      progress: what to report the number of closures to; None for nothing.
     """
     builder = PublicSubgameBuilder(game, behaviors, player, opponent_behaviors)
     refined = behaviors[player].copy()
     where = game.closures if closures is None else closures
-    progress = progress or Progress(f"refining {game.name}", len(where))
     done = 0
     # Closures of one board share their pairs of hands, which is worth larger batches.
     whole = recipe.order == COMMON_KNOWLEDGE
@@ -60,7 +59,8 @@ def refine_by_hands(
                 kept[0] = False
                 refined[subgame.sequences[kept]] = behavior[kept]
         done += len(group)
-        progress.update(done)
+        if progress is not None:
+            progress.update(done)
     return refined
 
 
