@@ -119,7 +119,7 @@ class Refined:
       nash_conv: its exploitability; if only some boards were refined an estimate of what
         it would be if all had been.
       boards: how many were refined.
-      seconds: that took, in all processes that worked on it.
+      seconds: that took, in whatever processes.
       cpu_seconds: likewise, of the processor.
     """
 
@@ -157,8 +157,10 @@ def refined(
         what = (setting.nash_conv, setting.iterations, recipe, solver, factors)
         saved = SavedArrays(state_file(folder, setting.name, *what))
     work = _Work(setting, recipe, solver, factors, saved)
-    estimate = _exploitability(setting, sample, work.answers_at(sample.boards))
-    return Refined(estimate, len(sample.boards), work.seconds, work.cpu_seconds)
+    done = work.at(sample.boards)
+    seconds, cpu_seconds = done.seconds.sum(axis=0).tolist()
+    estimate = _exploitability(setting, sample, done.answers)
+    return Refined(estimate, len(sample.boards), seconds, cpu_seconds)
 
 
 def _exploitability(
@@ -182,13 +184,21 @@ def _exploitability(
     )
 
 
-class _Work:
-    """Boards refined one after another, some of them by a process before. Mutable.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Done:
+    """Refined boards.
 
     Attributes:
-      seconds: spent so far.
-      cpu_seconds: likewise.
+      answers: for each responder, [n, P] the answers to what was refined.
+      seconds: [n, 2] that each took, and of the processor.
     """
+
+    answers: tuple[FloatArray, FloatArray]
+    seconds: FloatArray
+
+
+class _Work:
+    """Boards refined one after another, some of them by a process before. Mutable."""
 
     def __init__(
         self,
@@ -200,18 +210,16 @@ class _Work:
     ) -> None:
         self._setting, self._recipe, self._solver = setting, recipe, solver
         self._factors, self._saved = factors, saved
-        # For each board that is done, the answers of both responders.
-        self._done: dict[int, tuple[FloatArray, FloatArray]] = {}
-        self.seconds = self.cpu_seconds = 0.0
+        # For each board that is done, the answers of both responders and the seconds.
+        self._done: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = {}
         if saved is not None and saved.path.exists():
             names = ("boards", "answers0", "answers1", "seconds")
             data = load_arrays(saved.path, names, "refined boards")
-            rows = zip(data["boards"].tolist(), data["answers0"], data["answers1"], strict=True)
-            self._done = {board: (first, second) for board, first, second in rows}
-            self.seconds, self.cpu_seconds = data["seconds"].tolist()
+            rows = zip(*(data[name] for name in names[1:]), strict=True)
+            self._done = dict(zip(data["boards"].tolist(), rows, strict=True))
 
-    def answers_at(self, boards: IntArray) -> tuple[FloatArray, FloatArray]:
-        """For each responder, [n, P] the answers to what was refined behind some boards."""
+    def at(self, boards: IntArray) -> _Done:
+        """What was refined behind some boards."""
         wanted = boards.tolist()
         missing = [board for board in wanted if board not in self._done]
         if len(missing) < len(wanted):
@@ -219,14 +227,18 @@ class _Work:
         progress = Progress(f"{self._setting.name}: boards by {self._recipe.name}", len(missing))
         for number, board in enumerate(missing, start=1):
             start, cpu_start = time.monotonic(), time.process_time()
-            self._done[board] = self._refine(board)
-            self.seconds += time.monotonic() - start
-            self.cpu_seconds += time.process_time() - cpu_start
+            answers = self._refine(board)
+            taken = np.array([time.monotonic() - start, time.process_time() - cpu_start])
+            self._done[board] = (*answers, taken)
             progress.update(number)
             if self._saved is not None and (self._saved.is_due or number == len(missing)):
                 self._save(self._saved)
-        first, second = (np.array([self._done[board][p] for board in wanted]) for p in PLAYERS)
-        return first, second
+        first, second, seconds = self._columns(wanted)
+        return _Done((first, second), seconds)
+
+    def _columns(self, boards: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        first, second, seconds = zip(*(self._done[board] for board in boards), strict=True)
+        return np.array(first), np.array(second), np.array(seconds)
 
     def _refine(self, board: int) -> tuple[FloatArray, FloatArray]:
         boards = self._setting.boards
@@ -251,14 +263,9 @@ class _Work:
 
     def _save(self, saved: SavedArrays) -> None:
         boards = list(self._done)
-        saved.save(
-            {
-                "boards": np.array(boards),
-                "answers0": np.array([self._done[board][0] for board in boards]),
-                "answers1": np.array([self._done[board][1] for board in boards]),
-                "seconds": np.array([self.seconds, self.cpu_seconds]),
-            }
-        )
+        first, second, seconds = self._columns(boards)
+        arrays = {"answers0": first, "answers1": second, "seconds": seconds}
+        saved.save({"boards": np.array(boards), **arrays})
 
 
 def opponent_behaviors(
