@@ -41,7 +41,7 @@ class HandSetting:
       behaviors: the blueprint of both players; may be mapped from files.
       nash_conv: its exploitability, summed over both.
       iterations: it took.
-      seconds: that making it took.
+      seconds: that making it took the process that finished it.
       cpu_seconds: likewise, of the processor.
     """
 
