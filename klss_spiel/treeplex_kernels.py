@@ -39,8 +39,20 @@ def behavior_of(treeplex: Treeplex, plan: Vector) -> Vector:
 
 def best_response_value(treeplex: Treeplex, gradient: Vector) -> float:
     """As `best_response.best_response_value`; `gradient` ([S]) is overwritten."""
-    _add_best(*_arrays(treeplex), gradient)
+    add_best_responses(treeplex, gradient, 0)
     return float(gradient[EMPTY_SEQUENCE])
+
+
+def add_best_responses(treeplex: Treeplex, gradient: Vector, first_infoset: int) -> None:
+    """Adds the best of each infoset to the sequence before it, later infosets first.
+
+    Args:
+      treeplex: the responder's.
+      gradient: [S] overwritten.
+      first_infoset: infosets with lower numbers are left alone.
+    """
+    first, num_actions, parent = (array[first_infoset:] for array in _arrays(treeplex))
+    _add_best(first, num_actions, parent, gradient)
 
 
 def _arrays(treeplex: Treeplex) -> tuple[Any, Any, Any]:

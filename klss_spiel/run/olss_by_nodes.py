@@ -35,6 +35,7 @@ class Setting:
       form: its sequence form.
       blueprint: where it was stopped, and how it was made.
       seconds: that making it took.
+      cpu_seconds: likewise, of the processor.
     """
 
     name: str
@@ -42,16 +43,18 @@ class Setting:
     form: SequenceForm
     blueprint: Blueprint
     seconds: float
+    cpu_seconds: float
 
 
 @functools.lru_cache(maxsize=1)
 def make_setting(name: str, method: str, target: float, seed: int) -> Setting:
     """The game of a name with a blueprint of exploitability `target` or a little less."""
-    start = time.monotonic()
+    start, cpu_start = time.monotonic(), time.process_time()
     game = parse_game(name)
     tree, form = _game(name)
     blueprint = stopped_blueprints.make_blueprint(game, tree, form, method, target, seed)
-    return Setting(name, tree, form, blueprint, time.monotonic() - start)
+    seconds, cpu_seconds = time.monotonic() - start, time.process_time() - cpu_start
+    return Setting(name, tree, form, blueprint, seconds, cpu_seconds)
 
 
 @functools.lru_cache(maxsize=1)

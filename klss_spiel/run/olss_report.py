@@ -68,12 +68,21 @@ def means(rows: Rows) -> list[dict[str, Any]]:
                 "after": _mean(after),
                 "least": min(after),
                 "greatest": max(after),
+                "after_low": _mean_end(group, "after_low"),
+                "after_high": _mean_end(group, "after_high"),
+                "boards": group[0].get("boards_refined"),
                 "paper_after": group[0]["paper_after"],
                 "seconds": sum(row["seconds"] for row in group),
                 "blueprint_seconds": sum(row["blueprint_seconds"] for row in group),
             }
         )
     return result
+
+
+def _mean_end(group: Rows, column: str) -> float | None:
+    """Of intervals, which rows of all boards do not have."""
+    ends = [row.get(column) for row in group]
+    return None if None in ends else _mean([end for end in ends if end is not None])
 
 
 def _mean(numbers: Sequence[float]) -> float:
@@ -119,7 +128,10 @@ def table(rows: Rows, footer: Sequence[str] = ()) -> str:
     averages = means(rows)
     keys = [(row["game"], row["recipe"]) for row in averages]
     if len(set(keys)) < len(keys):
-        hidden = ("paper_after", "blueprint_seconds")
+        hidden = ["paper_after", "blueprint_seconds"]
+        for column in ("after_low", "after_high", "boards"):
+            if all(row[column] is None for row in averages):
+                hidden.append(column)
         columns = [c for c in output.columns_of(averages) if c not in hidden]
         text = output.format_table(averages, columns, {"seconds": ".0f"})
     else:
@@ -141,6 +153,12 @@ def _paper_table(averages: Sequence[Mapping[str, Any]]) -> str:
             for what in ("least", "greatest"):
                 values = {row["recipe"]: row[what] for row in of_game}
                 lines.append({"game": game, "what": what, "blueprint": None, **values})
+        if any(row["after_low"] is not None for row in of_game):
+            for what, column in (("95% from", "after_low"), ("95% to", "after_high")):
+                ends = {row["recipe"]: row[column] for row in of_game}
+                lines.append({"game": game, "what": what, "blueprint": None, **ends})
+            boards = {row["recipe"]: row["boards"] for row in of_game}
+            lines.append({"game": game, "what": "boards", "blueprint": None, **boards})
         if game in OLSS_TABLE2:
             printed = OLSS_TABLE2[game]
             values = {row["recipe"]: printed.after.get(row["recipe"]) for row in of_game}

@@ -53,7 +53,14 @@ from klss_spiel.games.poker.leduc_family import (
     parse_game,
 )
 from klss_spiel.jobs import Job, compute_rows, job_from_columns
-from klss_spiel.run import job_flags, olss_by_hands, olss_report, output, stopped_blueprints
+from klss_spiel.run import (
+    hand_blueprints,
+    job_flags,
+    olss_by_hands,
+    olss_report,
+    output,
+    stopped_blueprints,
+)
 from klss_spiel.run.olss_by_nodes import BIASES, make_setting, refined
 from klss_spiel.run.olss_report import OLSS_TABLE2, RECIPES
 from klss_spiel.run.stopped_blueprints import MCCFR, METHODS
@@ -93,6 +100,7 @@ class Config:
       minutes: rows by hands that take longer on a core, by estimate, are refused.
       state: folder that is told every few minutes how far a row by hands is, to go on
         from after a kill; None for none.
+      boards: refine so many boards, drawn at random, in rows by hands; None for all.
     """
 
     games: tuple[str, ...]
@@ -108,6 +116,7 @@ class Config:
     layout: str | None = None
     minutes: float = MOST_MINUTES
     state: str | None = None
+    boards: int | None = None
 
     def __post_init__(self) -> None:
         if not self.games:
@@ -122,6 +131,8 @@ class Config:
             method = self.blueprint or _default_method(game, layout)
             if layout == NODES:
                 stopped_blueprints.check_method(game, method)
+                if self.boards is not None:
+                    raise ValueError(f"samples of boards need the layout {HANDS}, got {game.name}")
             elif method != stopped_blueprints.CFR:
                 raise ValueError(f"by hands blueprints are made by cfr, got {method!r}")
             elif not all(olss_by_hands.has_subgames(recipe) for recipe in recipes):
@@ -144,6 +155,7 @@ class Config:
             raise ValueError(f"expected a target above 0, got {self.target}")
         for columns in _columns(self):
             if columns["layout"] == HANDS:
+                olss_by_hands.check_boards(columns)
                 olss_by_hands.check_time(columns, self.minutes)
 
 
@@ -206,6 +218,7 @@ def _columns(config: Config) -> list[dict[str, Any]]:
                         "iterations": steps,
                         "gift_scale": scale,
                         "opponent_strategies": count,
+                        "boards": config.boards if layout == HANDS else None,
                     }
                     for scale in (config.gift_scales if has_gift else (None,))
                     for count in (config.opponent_strategies if limited else (None,))
@@ -242,46 +255,60 @@ def compute_row(columns: Mapping[str, Any], state: str | None = None) -> dict[st
     return {
         "blueprint": results["blueprint"],
         "after": results["after"],
+        "after_low": results.get("after_low"),
+        "after_high": results.get("after_high"),
         "paper_blueprint": printed.blueprint if printed else None,
         "paper_after": printed.after.get(columns["recipe"]) if printed else None,
+        "boards_refined": results.get("boards_refined"),
         "blueprint_iterations": results["blueprint_iterations"],
         "blueprint_seconds": results["blueprint_seconds"],
+        "blueprint_cpu_seconds": results["blueprint_cpu_seconds"],
         "seconds": results["seconds"],
+        "cpu_seconds": results["cpu_seconds"],
     }
 
 
 def _results_by_nodes(
     columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver
-) -> dict[str, float]:
+) -> dict[str, Any]:
     setting = make_setting(
         columns["game"], columns["blueprint_by"], columns["target"], columns["seed"]
     )
-    start = time.monotonic()
+    start, cpu_start = time.monotonic(), time.process_time()
     policy = refined(setting, recipe, solver, columns["opponent_strategies"])
     return {
         "seconds": time.monotonic() - start,
+        "cpu_seconds": time.process_time() - cpu_start,
         "blueprint": setting.blueprint.nash_conv,
         "after": nash_conv(policy, setting.form),
         "blueprint_iterations": setting.blueprint.iterations,
         "blueprint_seconds": setting.seconds,
+        "blueprint_cpu_seconds": setting.cpu_seconds,
     }
 
 
 def _results_by_hands(
     columns: Mapping[str, Any], recipe: SubgameRecipe, solver: SubgameSolver, state: str | None
-) -> dict[str, float]:
+) -> dict[str, Any]:
     count = columns["opponent_strategies"]
     olss_by_hands.log_estimate(columns)
-    setting = olss_by_hands.make_setting(columns["game"], columns["target"], state)
-    start = time.monotonic()
+    setting = hand_blueprints.make_setting(columns["game"], columns["target"], state)
     factors = None if count is None else BIASES[count]
-    behaviors = olss_by_hands.refined(setting, recipe, solver, factors, state)
+    found = olss_by_hands.refined(
+        setting, recipe, solver, factors, columns["boards"], columns["seed"], state
+    )
+    is_sample = found.boards < setting.boards.count
     return {
-        "seconds": time.monotonic() - start,
         "blueprint": setting.nash_conv,
-        "after": setting.game.nash_conv(behaviors),
+        "after": found.nash_conv.value,
+        "after_low": found.nash_conv.low if is_sample else None,
+        "after_high": found.nash_conv.high if is_sample else None,
+        "boards_refined": found.boards,
         "blueprint_iterations": setting.iterations,
         "blueprint_seconds": setting.seconds,
+        "blueprint_cpu_seconds": setting.cpu_seconds,
+        "seconds": found.seconds,
+        "cpu_seconds": found.cpu_seconds,
     }
 
 
@@ -321,6 +348,13 @@ def define_flags() -> None:
     flags.DEFINE_enum("layout", None, [NODES, HANDS], "Trees of nodes or public trees times hands.")
     flags.DEFINE_float(
         "max_minutes", MOST_MINUTES, "Refuse rows by hands that take longer on a core."
+    )
+    flags.DEFINE_integer(
+        "boards",
+        None,
+        "Refine so many boards, drawn at random, in rows by hands, and estimate what all would "
+        "give, with an interval; by default all.",
+        lower_bound=2,
     )
     flags.DEFINE_float("max_gigabytes", None, "Refuse games that need more memory than this.")
     flags.DEFINE_string(
@@ -366,6 +400,7 @@ def main() -> None:
         layout=values.layout,
         minutes=values.max_minutes,
         state=values.state,
+        boards=values.boards,
     )
     if values.curve:
         curve = olss_report.curve_file(values.output)
@@ -396,6 +431,7 @@ def _games_that_fit(
                 gigabytes=values.max_gigabytes,
                 layout=values.layout,
                 minutes=values.max_minutes,
+                boards=values.boards,
             )
             fitting.append(name)
         except ValueError as error:

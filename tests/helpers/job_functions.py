@@ -103,6 +103,13 @@ def slow_square_with_process(columns, log):
     return {"square": columns["k"] ** 2, "text": "row\n" * 2000}
 
 
+def short_square_with_process(columns, log):
+    with open(log, "a") as file:
+        file.write(f"{columns['k']} {os.getpid()}\n")
+    time.sleep(0.1)
+    return {"square": columns["k"] ** 2, "text": "row\n" * 2000}
+
+
 def quick_square(columns, log):
     with open(log, "a") as file:
         file.write(f"{columns['k']}\n")

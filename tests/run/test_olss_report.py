@@ -56,6 +56,18 @@ def test_claims_are_judged_by_every_seed_and_by_means():
     assert "with every seed: NO" in text
 
 
+def test_samples_of_boards_are_shown_with_intervals():
+    rows = [
+        made_up("unsafe", 0, 0.12, boards_refined=13),
+        made_up("olss-1", 0, 0.13, after_low=0.11, after_high=0.16, boards_refined=5),
+    ]
+    text = olss_report.table(rows)
+    assert re.search(r"leduc231 +95% from +0\.1100", text)
+    assert re.search(r"leduc231 +95% to +0\.1600", text)
+    assert re.search(r"leduc231 +boards +13 +5", text)
+    assert "95%" not in olss_report.table(rows[:1])
+
+
 def test_scaled_up_gifts_promise_no_safety():
     rows = [made_up("safe-1-klss", 0, 0.2, gift_scale=2.0)]
     assert olss_report.claims(rows) == []

@@ -200,6 +200,8 @@ def test_bad_configurations_are_refused():
         ({"layout": "magic"}, "expected the layout nodes or hands"),
         ({"games": ("leduc232",), "layout": "hands", "blueprint": "mccfr"}, "made by cfr"),
         ({"games": ("leduc232",), "layout": "hands", "recipes": ("olss-2",)}, "no subgames"),
+        ({"games": ("leduc232",), "layout": "hands", "boards": 4}, "a sample of 2 to 3 boards"),
+        ({"boards": 2}, "samples of boards need the layout hands"),
     ):
         with pytest.raises(ValueError, match=reason):
             olss_tables.Config(**{"games": ("leduc231",), **options})

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.kernels import kernel
+from klss_spiel.tree import EMPTY_SEQUENCE
 
 # Of values, relative to the largest payoff of a plan.
 _TOLERANCE = 1e-10
@@ -64,11 +65,25 @@ def best_mixture(
       second_weight: of the second objective; 0 for none.
       most_answers: when to give up.
     """
-    plans = plays.shape[1]
-    payoff = np.zeros((root.shape[0], plans))
+    sequences, plans = plays.shape
+    count_of_means = means.shape[0]
+    picked = min(_ROOTS_PER_ANSWER, num_roots) if count_of_means == 0 else 1
+    # Payoffs that do not depend on the plan are a sum for each sequence of the forest.
+    fixed = np.zeros(root.shape[0])
+    free = 0
     for e in range(row.shape[0]):
-        for j in range(plans):
-            payoff[column[e], j] += value[e] * plays[row[e], j]
+        if row[e] == EMPTY_SEQUENCE:
+            fixed[column[e]] += value[e]
+        else:
+            free += 1
+    rows = np.empty(free, dtype=np.int64)
+    columns = np.empty(free, dtype=np.int64)
+    values = np.empty(free)
+    free = 0
+    for e in range(row.shape[0]):
+        if row[e] != EMPTY_SEQUENCE:
+            rows[free], columns[free], values[free] = row[e], column[e], value[e]
+            free += 1
     planes = np.empty((64, plans))
     bounds = np.empty(64, dtype=np.int64)
     count = 0
@@ -76,42 +91,52 @@ def best_mixture(
     best, best_value = mixture.copy(), -np.inf
     total = np.empty(root.shape[0])
     answer = np.empty(first.shape[0], dtype=np.int64)
-    played = np.zeros(root.shape[0], dtype=np.bool_)
-    weights = np.zeros(num_roots)
+    weight = np.empty(root.shape[0])
+    # What a unit of each sequence earns against the answers at the picked roots or in the
+    # worst mean, and last in the mean `second`.
+    earned = np.empty((picked + 1, sequences))
+    # Which of the picked roots a sequence that the answers lead to is under, or -1.
+    place = np.empty(root.shape[0], dtype=np.int64)
     size = 0.0
     for number in range(most_answers):
-        _best_answer(payoff, mixture, num_roots, parent, first, num_actions, total, answer, played)
-        if planes.shape[0] < count + _ROOTS_PER_ANSWER + 2:
+        total[:] = fixed
+        plan = np.dot(plays, mixture)
+        for e in range(free):
+            total[columns[e]] += values[e] * plan[rows[e]]
+        _answer(parent, first, num_actions, total, answer)
+        if planes.shape[0] < count + picked + 1:
             planes = _doubled(planes)
             longer = np.empty(planes.shape[0], dtype=np.int64)
             longer[:count] = bounds[:count]
             bounds = longer
         before = count
-        if means.shape[0] == 0:
+        least, worst = np.inf, 0
+        if count_of_means == 0:
             least = np.min(total[:num_roots])
-            for _ in range(min(_ROOTS_PER_ANSWER, num_roots)):
-                worst = np.argmin(total[:num_roots])
-                weights[:] = 0.0
-                weights[worst] = 1.0
-                _fill_plane(payoff, played, root, weights, planes[count])
-                bounds[count] = _FIRST
-                count += _is_new(planes, bounds, count)
-                total[worst] = np.inf  # Not again.
+            place[:num_roots] = -1
+            for k in range(picked):
+                pick = np.argmin(total[:num_roots])
+                total[pick] = np.inf  # Not again.
+                place[pick] = k
+            _fill_earned_at(rows, columns, values, fixed, num_roots, parent, answer, place, earned)
         else:
-            least = np.inf
-            chosen = 0
-            for m in range(means.shape[0]):
-                mean = 0.0
-                for r in range(num_roots):
-                    mean += means[m, r] * total[r]
+            for m in range(count_of_means):
+                mean = np.dot(means[m], total[:num_roots])
                 if mean < least:
-                    least, chosen = mean, m
-            _fill_plane(payoff, played, root, means[chosen], planes[count])
+                    least, worst = mean, m
+            _fill_earned(
+                rows, columns, values, fixed, parent, answer, means[worst], weight, earned[0]
+            )
+        for k in range(picked):
+            _fill_plane(plays, earned[k], planes[count])
             bounds[count] = _FIRST
             count += _is_new(planes, bounds, count)
         reached = least
         if second_weight > 0.0:
-            _fill_plane(payoff, played, root, second, planes[count])
+            _fill_earned(
+                rows, columns, values, fixed, parent, answer, second, weight, earned[picked]
+            )
+            _fill_plane(plays, earned[picked], planes[count])
             bounds[count] = _SECOND
             reached += second_weight * np.dot(mixture, planes[count])
             count += _is_new(planes, bounds, count)
@@ -135,43 +160,85 @@ def _doubled(planes: Any) -> Any:
 
 
 @kernel
-def _best_answer(
-    payoff: Any,
-    mixture: Any,
-    num_roots: int,
-    parent: Any,
-    first: Any,
-    num_actions: Any,
-    total: Any,
-    answer: Any,
-    played: Any,
-) -> None:
-    """Fills the player's payoff at each sequence ([F]), the answers ([K]) and where they lead."""
-    for f in range(payoff.shape[0]):
-        earned = 0.0
-        for j in range(payoff.shape[1]):
-            earned += payoff[f, j] * mixture[j]
-        total[f] = earned
-        played[f] = f < num_roots
+def _answer(parent: Any, first: Any, num_actions: Any, total: Any, answer: Any) -> None:
+    """Fills the answers ([K]); adds what they leave the player to the sequences before ([F])."""
     for k in range(first.shape[0] - 1, -1, -1):
-        least = first[k]
+        least, smallest = first[k], total[first[k]]
         for f in range(first[k] + 1, first[k] + num_actions[k]):
-            if total[f] < total[least]:
-                least = f
+            if total[f] < smallest:
+                least, smallest = f, total[f]
         answer[k] = least
-        total[parent[k]] += total[least]
-    for k in range(first.shape[0]):
-        played[answer[k]] = played[parent[k]]
+        total[parent[k]] += smallest
 
 
 @kernel
-def _fill_plane(payoff: Any, played: Any, root: Any, weights: Any, plane: Any) -> None:
-    """Fills what each plan ([n]) earns against the answers, roots weighted."""
+def _fill_earned(
+    rows: Any,
+    columns: Any,
+    values: Any,
+    fixed: Any,
+    parent: Any,
+    answer: Any,
+    at_root: Any,
+    weight: Any,
+    earned: Any,
+) -> None:
+    """Fills what a unit of each sequence ([S]) earns against the answers, roots weighted ([R]).
+
+    `weight` ([F]) is overwritten: those of the roots, wherever the answers lead.
+    """
+    weight[:] = 0.0
+    weight[: at_root.shape[0]] = at_root
+    for k in range(answer.shape[0]):
+        weight[answer[k]] = weight[parent[k]]
+    earned[:] = 0.0
+    # Entries of one row follow each other: their sum stays in a register.
+    here, partial = rows[0], 0.0
+    for e in range(rows.shape[0]):
+        if rows[e] != here:
+            earned[here] += partial
+            here, partial = rows[e], 0.0
+        partial += weight[columns[e]] * values[e]
+    earned[here] += partial
+    earned[EMPTY_SEQUENCE] = np.dot(weight, fixed)
+
+
+@kernel
+def _fill_earned_at(
+    rows: Any,
+    columns: Any,
+    values: Any,
+    fixed: Any,
+    num_roots: int,
+    parent: Any,
+    answer: Any,
+    place: Any,
+    earned: Any,
+) -> None:
+    """`_fill_earned` at a few roots, each by itself.
+
+    `place` ([F]) says which row of `earned` each root's payoffs go to, or -1; behind the
+    roots it is overwritten.
+    """
+    place[num_roots:] = -1
+    for k in range(answer.shape[0]):
+        place[answer[k]] = place[parent[k]]
+    earned[:] = 0.0
+    for e in range(rows.shape[0]):
+        if place[columns[e]] >= 0:
+            earned[place[columns[e]], rows[e]] += values[e]
+    for f in range(place.shape[0]):
+        if place[f] >= 0:
+            earned[place[f], EMPTY_SEQUENCE] += fixed[f]
+
+
+@kernel
+def _fill_plane(plays: Any, earned: Any, plane: Any) -> None:
+    """Fills what each plan ([n]) earns."""
     plane[:] = 0.0
-    for f in range(payoff.shape[0]):
-        if played[f] and weights[root[f]] != 0.0:
-            for j in range(payoff.shape[1]):
-                plane[j] += weights[root[f]] * payoff[f, j]
+    for s in range(plays.shape[0]):
+        for j in range(plays.shape[1]):
+            plane[j] += plays[s, j] * earned[s]
 
 
 @kernel

@@ -71,6 +71,16 @@ class LocalSpots:
         of_spots = [np.repeat(np.arange(hands), count) for count in self.num_actions]
         return np.concatenate(of_spots)
 
+    def forest(self, roots: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Parent, first and number of actions of infosets below so many roots; [F] the root.
+
+        As `gadgets.MarginGame` has them: every root has one hand.
+        """
+        first, num_actions, parent = self.infosets(roots)
+        parent = np.where(parent < 0, -1 - parent, parent + roots)
+        root = np.concatenate([np.arange(roots), self.hand_of(roots)])
+        return parent, first + roots, num_actions, root
+
     def treeplex(self, hands: int) -> Treeplex:
         """The player's strategies: local sequences after the empty one."""
         first, num_actions, parent = self.infosets(hands)
@@ -80,3 +90,40 @@ class LocalSpots:
             num_actions=num_actions.astype(np.int32),
             num_sequences=1 + self.total * hands,
         )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HandLayout:
+    """A subgame of one hand without its payoffs: attributes as of `gadgets.MarginGame`.
+
+    Rows and columns are those of each outcome with each root.
+    """
+
+    parent: IntArray
+    first: IntArray
+    num_actions: IntArray
+    root: IntArray
+    row: IntArray
+    column: IntArray
+
+
+def hand_layout(
+    own: LocalSpots,
+    theirs: LocalSpots,
+    ends: tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]],
+    roots: int,
+) -> HandLayout:
+    """The layout with some roots.
+
+    Args:
+      own: the player's spots.
+      theirs: the opponent's.
+      ends: of the player and of the opponent, [T] spot and action at each outcome.
+      roots: how many.
+    """
+    (own_spot, own_action), (spot, action) = ends
+    row = 1 + own.sequence(own_spot, np.zeros_like(own_spot), own_action, 1)
+    column = roots + theirs.sequence(
+        spot[:, np.newaxis], np.arange(roots), action[:, np.newaxis], roots
+    )
+    return HandLayout(*theirs.forest(roots), np.repeat(row, roots), column.reshape(-1))

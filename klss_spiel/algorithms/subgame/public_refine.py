@@ -6,7 +6,7 @@ The counterpart of `refine.refine(schedule=Schedule.SEPARATE)` at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.subgame.public_subgames import PublicSubgame, PublicSubgameBuilder
@@ -31,8 +31,6 @@ def refine_by_hands(
     opponent_behaviors: Sequence[FloatArray] | None = None,
     closures: Sequence[Closure] | None = None,
     progress: Progress | None = None,
-    start: tuple[int, FloatArray] | None = None,
-    after: Callable[[int, FloatArray], None] | None = None,
 ) -> FloatArray:
     """[S] the player's side of a blueprint, refined after public cards.
 
@@ -44,22 +42,15 @@ def refine_by_hands(
       solver: of the subgames.
       opponent_behaviors: as in `PublicSubgameBuilder`.
       closures: where to refine; everywhere unless given.
-      progress: what to report the number of closures to.
-      start: how many closures a run before this one had done, and what it had made of the
-        blueprint ([S], overwritten), as `after` was told.
-      after: told the same after every few closures; the array goes on changing.
+      progress: what to report the number of closures to; None for nothing.
     """
     builder = PublicSubgameBuilder(game, behaviors, player, opponent_behaviors)
-    skipped, refined = (0, behaviors[player].copy()) if start is None else start
+    refined = behaviors[player].copy()
     where = game.closures if closures is None else closures
-    progress = progress or Progress(f"refining {game.name}", len(where))
     done = 0
     # Closures of one board share their pairs of hands, which is worth larger batches.
     whole = recipe.order == COMMON_KNOWLEDGE
     for group in _by_stage(where) if whole else [[closure] for closure in where]:
-        if done < skipped:
-            done += len(group)
-            continue
         built = [subgame for closure in group for subgame in builder.build(closure, recipe)]
         for batch in [built] if whole and built else _batches(built):
             found = solver.solve(batch, [None] * len(batch))
@@ -68,9 +59,8 @@ def refine_by_hands(
                 kept[0] = False
                 refined[subgame.sequences[kept]] = behavior[kept]
         done += len(group)
-        progress.update(done)
-        if after is not None:
-            after(done, refined)
+        if progress is not None:
+            progress.update(done)
     return refined
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from klss_spiel.algorithms.knowledge import COMMON_KNOWLEDGE
 from klss_spiel.algorithms.subgame.gadgets import MarginGame
-from klss_spiel.algorithms.subgame.local_spots import AT_ROOT, LocalSpots
+from klss_spiel.algorithms.subgame.local_spots import AT_ROOT, HandLayout, LocalSpots, hand_layout
 from klss_spiel.algorithms.subgame.margin_template import (
     distinct_weights,
     folded_bonus,
@@ -33,7 +33,7 @@ from klss_spiel.algorithms.subgame.margin_template import (
 )
 from klss_spiel.algorithms.subgame.recipes import Gadget, Margin, SubgameRecipe
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray, ranges, sum_at
-from klss_spiel.hand_payoffs import HandPayoffs
+from klss_spiel.hand_payoffs import HandPairs, HandPayoffs
 from klss_spiel.public_game import Closure, PublicGame
 from klss_spiel.sequence_form import SequenceForm
 from klss_spiel.tree import EMPTY_SEQUENCE, PLAYERS
@@ -116,6 +116,8 @@ class PublicSubgameBuilder:
             self._strategy_plans = [
                 realization_plan(treeplex, behavior) for behavior in opponent_behaviors
             ]
+        self._last_pairs: HandPairs | None = None
+        self._last_matrices: tuple[FloatArray, FloatArray]
 
     def build(self, closure: Closure, recipe: SubgameRecipe) -> list[PublicSubgame]:
         """The subgames at a closure: one, or one for each hand at order 1.
@@ -130,6 +132,15 @@ class PublicSubgameBuilder:
         hands = np.flatnonzero(here.own_reach > 0.0).tolist()
         found = (here.of_hand(recipe, hand) for hand in hands)
         return [subgame for subgame in found if subgame is not None]
+
+    def matrices(self, pairs: HandPairs) -> tuple[FloatArray, FloatArray]:
+        """[H, H] twice, as `HandPairs.matrices`; those asked for last are kept.
+
+        Closures of one board, which follow each other, share their pairs.
+        """
+        if self._last_pairs is not pairs:
+            self._last_pairs, self._last_matrices = pairs, pairs.matrices()
+        return self._last_matrices
 
 
 def _check(recipe: SubgameRecipe) -> None:
@@ -153,6 +164,7 @@ class _Here:
         self.own = LocalSpots.of(game, closure, me)
         self.theirs = LocalSpots.of(game, closure, other)
         self.treeplex = self.own.treeplex(hands)
+        self.hand_treeplex = self.own.treeplex(1)
         self.own_reach = builder._plan[game.entry_sequences(closure, me)]
         entry = game.entry_sequences(closure, other)
         self.opponent_reach = builder._opponent_plan[entry]
@@ -171,6 +183,7 @@ class _Here:
         first_spot = next(k for k in closure.spots if game.spots[k].player == me)
         self.first_sequence = game.spots[first_spot].first_sequence
         self.first_actions = game.spots[first_spot].num_sequences
+        self._hand_layouts: dict[int, HandLayout] = {}
         # Where own and opponent's sequences stand at each outcome: spot and action.
         self.own_end = self._ends(me, self.own)
         self.their_end = self._ends(other, self.theirs)
@@ -214,20 +227,13 @@ class _Here:
                 totals[above : above + step * hands : step] += least
         return totals[:hands]
 
-    def _forest(self, roots: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Parent, first and number of actions of the opponent's infosets; [F] the root."""
-        first, num_actions, parent = self.theirs.infosets(roots)
-        parent = np.where(parent < 0, -1 - parent, parent + roots)
-        root = np.concatenate([np.arange(roots), self.theirs.hand_of(roots)])
-        return parent, first + roots, num_actions, root
-
     def common(self, recipe: SubgameRecipe) -> PublicSubgame | None:
         """The subgame of the whole closure."""
         usable = self.reach > 0.0
         if not np.any(usable):
             return None
         reach = np.where(usable, self.reach, 1.0)
-        parent, first, num_actions, root = self._forest(self.hands)
+        parent, first, num_actions, root = self.theirs.forest(self.hands)
         nothing = np.zeros(len(root))
         bonus, offset = folded_bonus(nothing, root, reach, self.root_values)
         column = np.arange(self.hands)
@@ -268,9 +274,17 @@ class _Here:
         treeplex = self.builder.game.form.treeplexes[self.me]
         return int(np.searchsorted(treeplex.first_sequence, sequence))
 
+    def _hand_layout(self, roots: int) -> HandLayout:
+        """What subgames of one hand with so many roots share."""
+        if roots not in self._hand_layouts:
+            ends = (self.own_end, self.their_end)
+            self._hand_layouts[roots] = hand_layout(self.own, self.theirs, ends, roots)
+        return self._hand_layouts[roots]
+
     def of_hand(self, recipe: SubgameRecipe, hand: int) -> PublicSubgame | None:
         """The order-1 subgame of one hand."""
-        probability, order = (matrix[hand] for matrix in self._matrices)
+        matrices = self.builder.matrices(self.pairs)
+        probability, order = (matrix[hand] for matrix in matrices)
         usable = probability > 0.0
         masses = probability * self.strategy_reach
         if recipe.gadget == Gadget.REACHING:
@@ -280,8 +294,8 @@ class _Here:
             return None
         count = len(roots)
         reach = probability[roots] * self.own_reach[hand]
-        parent, first, num_actions, root = self._forest(count)
-        their_spot, their_action = self.their_end
+        layout = self._hand_layout(count)
+        root, column = layout.root, layout.column
         # [T, R] payoffs of the hand at each outcome against each root.
         ends = self.closure.outcomes
         sign = 1.0 if self.me == PLAYERS[0] else -1.0
@@ -293,15 +307,11 @@ class _Here:
             ]
         )
         payoff *= self.own_reach[hand]
-        column = count + self.theirs.sequence(
-            their_spot[:, np.newaxis], np.arange(count), their_action[:, np.newaxis], count
-        )
         own_spot, own_action = self.own_end
-        nth = np.zeros_like(own_spot)
-        row = 1 + self.own.sequence(own_spot, nth, own_action, 1)
-        at_hand = 1 + self.own.sequence(own_spot, nth + hand, own_action, self.hands)
+        at_hand = np.full_like(own_spot, hand)
+        at_hand = 1 + self.own.sequence(own_spot, at_hand, own_action, self.hands)
         played = payoff * self.plan[at_hand][:, np.newaxis]
-        inside = sum_at(column.reshape(-1), played.reshape(-1), len(root))
+        inside = sum_at(column, played.reshape(-1), len(root))
         direct = np.concatenate([np.zeros(count), self._direct_of(roots)])
         outside = only_rounding(direct - inside, np.abs(inside) + np.abs(direct))
         values = self.root_values[roots]
@@ -313,17 +323,16 @@ class _Here:
             )
         bonus[:count] += offset
         paid = np.flatnonzero(bonus)
-        rows = np.broadcast_to(row[:, np.newaxis], column.shape).reshape(-1)
         game = MarginGame(
             player=self.me,
-            treeplex=self.own.treeplex(1),
+            treeplex=self.hand_treeplex,
             num_roots=count,
-            parent=parent,
-            first=first,
-            num_actions=num_actions,
+            parent=layout.parent,
+            first=layout.first,
+            num_actions=layout.num_actions,
             root=root,
-            row=np.concatenate([rows, np.full(len(paid), EMPTY_SEQUENCE)]),
-            column=np.concatenate([column.reshape(-1), paid]),
+            row=np.concatenate([layout.row, np.full(len(paid), EMPTY_SEQUENCE)]),
+            column=np.concatenate([column, paid]),
             value=np.concatenate([(payoff / reach).reshape(-1), bonus[paid]]),
         )
         if recipe.gadget == Gadget.REACHING:
@@ -343,11 +352,6 @@ class _Here:
             is_reached=np.ones(len(sequences), dtype=np.bool_),
             infoset=self._infoset(hand),
         )
-
-    @functools.cached_property
-    def _matrices(self) -> tuple[FloatArray, FloatArray]:
-        """[H, H] twice: probability of each hand with each other, and who wins."""
-        return self.pairs.matrices()
 
     def _direct_of(self, roots: IntArray) -> FloatArray:
         """`direct` below some roots, in the order of a forest with those roots alone."""

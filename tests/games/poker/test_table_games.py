@@ -168,8 +168,12 @@ def test_games_that_do_not_fit_are_refused_with_an_estimate():
     olss_tables.Config(**common)
     with pytest.raises(ValueError, match=r"unsafe in fhp takes about .* minutes"):
         olss_tables.Config(**common, minutes=5.0)
-    with pytest.raises(ValueError, match=r"1-klss in fhp takes about .* minutes"):
-        olss_tables.Config(**{**common, "recipes": ("1-klss",)})
+    order_1 = {**common, "recipes": ("olss-1",)}
+    with pytest.raises(ValueError, match=r"olss-1 in fhp takes about .* a sample of --boards"):
+        olss_tables.Config(**order_1)
+    olss_tables.Config(**order_1, boards=48)
+    with pytest.raises(ValueError, match=r"olss-1 in fhp takes about .* minutes"):
+        olss_tables.Config(**order_1, boards=48, minutes=5.0)
 
 
 def test_large_games_are_laid_out_by_hands():
