@@ -28,6 +28,7 @@ from klss_spiel.games.mahjong.compiled import (
 )
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
 from klss_spiel.games.mahjong.compiled.environment import NUM_FEATURES, MahjongBatch, options_of
+from klss_spiel.games.mahjong.compiled.memo_kernels import HandMemo, new_memo
 from klss_spiel.games.mahjong.compiled.model_game import (
     MahjongModelGame,
     can_search,
@@ -62,6 +63,7 @@ class MahjongPlayer:
       models: what the search lets the opponent pick from; none for no search.
       settings: of the search.
       count: gets how often was searched.
+      memo: of hands, filled by play; nothing depends on what is in it.
     """
 
     variant: Variant
@@ -69,6 +71,7 @@ class MahjongPlayer:
     models: Sequence[EnvironmentModel] = ()
     settings: Settings = OLSS_II
     count: SearchCount = dataclasses.field(default_factory=SearchCount)
+    memo: HandMemo = dataclasses.field(default_factory=new_memo)
 
     def decide(
         self, rows: Any, legal: BoolArray, likely: LongArray, rng: np.random.Generator
@@ -84,7 +87,7 @@ class MahjongPlayer:
         if not which:
             return likely
         start = time.perf_counter()
-        game = MahjongModelGame(self.variant, rows[which])
+        game = MahjongModelGame(self.variant, rows[which], self.memo)
         reports = search_all(game, self.blueprint, self.models, self.settings, rng)
         self.count.searches += len(which)
         self.count.seconds += time.perf_counter() - start
@@ -127,7 +130,9 @@ class MahjongBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stub
         row, legal = _own_row(self._player.variant, state)
         features = np.zeros((1, NUM_FEATURES), np.float32)
         options = options_of(self._player.variant)
-        analysis_kernels.write_features(distance_tables(), options, row, legal, features[0])
+        analysis_kernels.write_features(
+            distance_tables(), options, self._player.memo, row, legal, features[0]
+        )
         probabilities, _ = self._player.blueprint.evaluate(features, legal[None])
         likely = probabilities.argmax(axis=1)
         return int(self._player.decide(row[None], legal[None], likely, self._rng)[0])
