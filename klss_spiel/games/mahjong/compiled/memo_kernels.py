@@ -44,6 +44,7 @@ from klss_spiel.games.mahjong.compiled.prospect_kernels import (
     _worth_by_patterns,
     _worth_without_patterns,
     _write_patterns,
+    write_ceilings,
     write_standing,
 )
 from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, change, points_of_win
@@ -56,10 +57,17 @@ _CLAIM_PHASE: Final = int(Phase.CLAIM)
 _COUNTS: Final = tiles.MAX_COPIES + 1
 _NUM_PATTERNS: Final = _PATTERNS.shape[0]
 
-# Slots of facts.
-_KNOWN: Final = 0  # 0 nothing, 1 the hand, 2 its draws as well
-_LACKING: Final = 1
-_NEARER: Final = 2  # mask of kinds that bring it nearer
+# A hand in the memo: its key, facts, what it is worth as it is and after each draw.
+_KEY: Final = 0
+_FACTS: Final = 2
+_AS_IT_IS: Final = 3
+_AFTER: Final = 4
+_WORDS: Final = _AFTER + _K
+
+# How much is known of a hand.
+_NOTHING: Final = 0
+_NO_DRAWS: Final = 1
+_ALL: Final = 2
 
 # A code of ranks has 21 bits, one of honours 17, patterns 16.
 _HONOUR_SHIFT: Final = np.uint64(21)
@@ -76,32 +84,48 @@ class HandMemo(NamedTuple):
     """A table of hands, changed by whoever reads it. Letters: s slots, a power of two.
 
     Attributes:
-        keys: [s, 2] which hand; 0 for none.
-        facts: [s, 3] how much is known, tiles lacking, mask of kinds that bring it nearer.
-        worth: [s, 17] after each draw (0 for a win that is not scored yet), and as it is.
+        words: [s, 20] key (two words, 0 for none), facts (see `_facts`), and 17 values.
+        values: the same memory as float64; a win that is not scored yet is worth 0.
+        own: arrays to work with; see `_write_own`.
+        patterns: arrays to work with; see `prospect_kernels`.
     """
 
-    keys: npt.NDArray[np.uint64]
-    facts: npt.NDArray[np.int32]
-    worth: npt.NDArray[np.float64]
+    words: npt.NDArray[np.uint64]
+    values: npt.NDArray[np.float64]
+    own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    patterns: tuple[npt.NDArray[Any], ...]
 
 
 def new_memo(bits: int = 15) -> HandMemo:
-    """An empty memo of 2^bits hands (168 bytes each)."""
-    size = 1 << bits
-    return HandMemo(
-        np.zeros((size, 2), np.uint64), np.zeros((size, 3), np.int32), np.zeros((size, _K + 1))
-    )
-
-
-@kernel
-def _new_own() -> Any:
-    """What `_write_own` fills: standing, counts, patterns by kind and number of tiles."""
-    return (
+    """An empty memo of 2^bits hands (160 bytes each)."""
+    words = np.zeros((1 << bits, _WORDS), np.uint64)
+    own = (
         np.zeros(NUM_STANDING, np.int64),
         np.zeros(_K, np.int64),
         np.zeros((_RANKS, _COUNTS), np.int64),
     )
+    return HandMemo(words, words.view(np.float64), own, _new_patterns())
+
+
+@kernel
+def _facts(known: int, lacking: int, nearer: int) -> Any:
+    """How much is known, tiles lacking, and the mask of kinds that bring the hand nearer."""
+    return np.uint64(known + 4 * lacking + 256 * nearer)
+
+
+@kernel
+def _known(memo: Any, slot: int) -> Any:
+    return np.int64(memo.words[slot, _FACTS]) & 3
+
+
+@kernel
+def _lacking(memo: Any, slot: int) -> Any:
+    return (np.int64(memo.words[slot, _FACTS]) >> 2) & 63
+
+
+@kernel
+def _nearer(memo: Any, slot: int) -> Any:
+    return np.int64(memo.words[slot, _FACTS]) >> 8
 
 
 @kernel
@@ -119,10 +143,22 @@ def _write_own(options: Any, row: Any, own: Any) -> Any:
     write_standing(options, row, player, standing)
     for kind in range(_K):
         hand[kind] = row[HAND + _K * player + kind]
-    for kind in range(_RANKS):
-        for number in range(_COUNTS):
-            enough[kind, number] = 0
-    for pattern in range(_NUM_PATTERNS if standing[_SETS] == 4 else 0):
+    num_chows = 0
+    for head in range(_RANKS):
+        num_chows += standing[head]
+    if standing[_SETS] == 4 and num_chows == 0 and standing[_NUM_MELDS] <= 1:
+        enough[:] = _ENOUGH
+    else:
+        enough[:] = 0
+        if standing[_SETS] == 4 and standing[_NUM_MELDS] <= num_chows + 1:
+            _write_enough(standing, enough)
+    return _code(row)
+
+
+@kernel
+def _write_enough(standing: Any, enough: Any) -> None:
+    """Marks the patterns that melds do not rule out where their tiles are enough."""
+    for pattern in range(_NUM_PATTERNS):
         bit = 1 << pattern
         melded = 0
         need = 0  # three bits for each rank
@@ -141,7 +177,15 @@ def _write_own(options: Any, row: Any, own: Any) -> Any:
         for kind in range(_RANKS):
             for number in range((need >> (3 * kind)) & 7, _COUNTS):
                 enough[kind, number] |= bit
-    return _code(row)
+
+
+def _enough_without_melds() -> npt.NDArray[np.int64]:
+    enough = np.zeros((_RANKS, _COUNTS), np.int64)
+    _write_enough(np.zeros(NUM_STANDING, np.int64), enough)
+    return enough
+
+
+_ENOUGH: Final = _enough_without_melds()
 
 
 @kernel
@@ -175,19 +219,19 @@ def _code(row: Any) -> Any:
 @kernel
 def _find(memo: Any, first: Any, second: Any) -> int:
     """The slot of a hand, in which nothing is known if the hand is new."""
-    keys = memo.keys
+    words = memo.words
     mixed = (first ^ (second * _MIX_SECOND)) * _MIX_FIRST
-    slot = np.int64((mixed >> _HASH_SHIFT) & np.uint64(keys.shape[0] - 1))
+    slot = np.int64((mixed >> _HASH_SHIFT) & np.uint64(words.shape[0] - 1))
     other = slot ^ 1
-    if keys[slot, 0] == first and keys[slot, 1] == second:
+    if words[slot, _KEY] == first and words[slot, _KEY + 1] == second:
         return slot
-    if keys[other, 0] == first and keys[other, 1] == second:
+    if words[other, _KEY] == first and words[other, _KEY + 1] == second:
         return other
-    if keys[slot, 1] != 0 and keys[other, 1] == 0:
+    if words[slot, _KEY + 1] != 0 and words[other, _KEY + 1] == 0:
         slot = other
-    keys[slot, 0] = first
-    keys[slot, 1] = second
-    memo.facts[slot, _KNOWN] = 0
+    words[slot, _KEY] = first
+    words[slot, _KEY + 1] = second
+    words[slot, _FACTS] = 0
     return slot
 
 
@@ -196,60 +240,91 @@ def _look_up(
     tables: Any,
     weights: Any,
     memo: Any,
-    own: Any,
     code: Any,
     suit: Any,
     honours: Any,
     unseen: Any,
     with_draws: bool,
 ) -> int:
-    """The slot of a hand (counts in `own`, codes of ranks and honours) after learning of it."""
-    standing, hand, enough = own
+    """The slot of a hand (counts in `memo.own`, codes of ranks and honours), now known."""
+    _, hand, enough = memo.own
     completable = (1 << _NUM_PATTERNS) - 1
     for kind in range(_RANKS):
         completable &= enough[kind, hand[kind] + unseen[kind]]
     first = np.uint64(suit) | (np.uint64(honours) << _HONOUR_SHIFT)
     slot = _find(memo, first | (np.uint64(completable) << _PATTERN_SHIFT), code)
-    known = memo.facts[slot, _KNOWN]
+    known = _known(memo, slot)
+    if known == _NOTHING or (with_draws and known == _NO_DRAWS):
+        _learn(tables, weights, memo, slot, suit, honours, completable, with_draws)
+    return slot
+
+
+@kernel
+def _learn(
+    tables: Any,
+    weights: Any,
+    memo: Any,
+    slot: int,
+    suit: Any,
+    honours: Any,
+    completable: int,
+    with_draws: bool,
+) -> None:
+    """Writes what is not known of the hand of a slot."""
+    standing, hand, _ = memo.own
     wanted = standing[_SETS] - standing[_NUM_MELDS]
-    seven_pairs = standing[_SETS] == 4 and standing[_NUM_MELDS] == 0
-    if known == 2 or (known == 1 and not with_draws):
-        return slot
-    patterns = _new_patterns()
-    need, missing, rest, free = patterns
-    if standing[_SETS] == 4:
+    patterns = memo.patterns
+    need, missing, rest, free, ceiling = patterns
+    with_patterns = standing[_SETS] == 4 and completable != 0
+    if with_patterns:
         _write_patterns(hand, suit, standing, need, missing, rest, free)
-    if known == 0:
-        memo.facts[slot, _LACKING] = distance(tables, suit, honours, wanted, seven_pairs)
+        ceiling[:] = np.inf
+    if _known(memo, slot) == _NOTHING:
+        lacking = distance(tables, suit, honours, wanted, _seven_pairs(standing))
         best = _worth_without_patterns(tables, weights, suit, honours, standing)
-        if standing[_SETS] == 4:
+        if with_patterns:
             best = _worth_by_patterns(
                 tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
             )
-        memo.worth[slot, _K] = best
-        memo.facts[slot, _KNOWN] = 1
+        memo.values[slot, _AS_IT_IS] = best
+        memo.words[slot, _FACTS] = _facts(_NO_DRAWS, lacking, 0)
     if not with_draws:
-        return slot
-    lacking, nearer = memo.facts[slot, _LACKING], 0
+        return
+    if with_patterns:
+        now = memo.values[slot, _AS_IT_IS]
+        write_ceilings(tables, weights, honours, completable, standing, patterns, now)
+    lacking, nearer = _lacking(memo, slot), 0
     for kind in range(_K):
-        memo.worth[slot, kind] = 0.0
+        memo.values[slot, _AFTER + kind] = 0.0
         if hand[kind] >= _COUNTS - 1:
             continue
         more_suit = suit + (_POWER[kind] if kind < _RANKS else 0)
         more_honours = honours + (_POWER[kind] if kind >= _RANKS else 0)
-        left = distance(tables, more_suit, more_honours, wanted, seven_pairs)
+        left = distance(tables, more_suit, more_honours, wanted, _seven_pairs(standing))
         if left < lacking:
             nearer |= 1 << kind
         if left > 0:
             best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
-            if standing[_SETS] == 4:
+            if with_patterns:
                 best = _worth_by_patterns(
-                    tables, weights, more_honours, hand, completable, standing, patterns, kind, 1, best
+                    tables,
+                    weights,
+                    more_honours,
+                    hand,
+                    completable,
+                    standing,
+                    patterns,
+                    kind,
+                    1,
+                    best,
                 )
-            memo.worth[slot, kind] = best
-    memo.facts[slot, _NEARER] = nearer
-    memo.facts[slot, _KNOWN] = 2
-    return slot
+            memo.values[slot, _AFTER + kind] = best
+    memo.words[slot, _FACTS] = _facts(_ALL, lacking, nearer)
+
+
+@kernel
+def _seven_pairs(standing: Any) -> bool:
+    return standing[_SETS] == 4 and standing[_NUM_MELDS] == 0
 
 
 @kernel
@@ -261,21 +336,21 @@ def _mean_over_draws(
     phase, tile, ready = row[PHASE], row[TILE], row[READY + player]
     row[PHASE] = _CLAIM_PHASE
     row[READY + player] = 1
-    wins = memo.facts[slot, _NEARER] if memo.facts[slot, _LACKING] == 1 else 0
+    wins = _nearer(memo, slot) if _lacking(memo, slot) == 1 else 0
     total, value = 0, 0.0
     for kind in range(_K):
         number = unseen[kind]
         if number <= 0:
             continue
         total += number
-        worth = memo.worth[slot, kind]
+        worth = memo.values[slot, _AFTER + kind]
         # A kind that is not gone is never the last tile, so that points do not depend on the
         # rivers; but a tile that is taken from there is still counted there.
         if wins & (1 << kind) and (worth == 0.0 or kind == tile):
             row[TILE] = kind
             worth = weights[LOSS] + points_of_win(tables, options, row)
             if kind != tile:
-                memo.worth[slot, kind] = worth
+                memo.values[slot, _AFTER + kind] = worth
         value += number * worth
     row[PHASE] = phase
     row[TILE] = tile
@@ -291,13 +366,11 @@ def know_waiting(
 
     The latter is that of `prospect_kernels.worth_of_waiting`.
     """
-    own = _new_own()
-    code = _write_own(options, row, own)
+    code = _write_own(options, row, memo.own)
     player = row[PLAYER]
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
-    slot = _look_up(tables, weights, memo, own, code, suit, honours, unseen, True)
-    lacking = memo.facts[slot, _LACKING]
-    return lacking, _mean_over_draws(tables, options, weights, memo, slot, row, unseen)
+    slot = _look_up(tables, weights, memo, code, suit, honours, unseen, True)
+    return _lacking(memo, slot), _mean_over_draws(tables, options, weights, memo, slot, row, unseen)
 
 
 @kernel
@@ -331,9 +404,8 @@ def know_discards(
         The fewest lacking, the most worth at once, and the most judged.
     """
     player = row[PLAYER]
-    own = _new_own()
-    _, hand, _ = own
-    code = _write_own(options, row, own)
+    _, hand, _ = memo.own
+    code = _write_own(options, row, memo.own)
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
     fewest, most_at_once, most = 20, 0.0, 0.0
     for kind in range(_K):
@@ -343,11 +415,11 @@ def know_discards(
             less_honours = honours - (_POWER[kind] if kind >= _RANKS else 0)
             hand[kind] -= 1
             slot = _look_up(
-                tables, weights, memo, own, code, less_suit, less_honours, unseen, False
+                tables, weights, memo, code, less_suit, less_honours, unseen, False
             )
             hand[kind] += 1
-            lacking[kind] = memo.facts[slot, _LACKING]
-            at_once[kind] = memo.worth[slot, _K]
+            lacking[kind] = _lacking(memo, slot)
+            at_once[kind] = memo.values[slot, _AS_IT_IS]
             fewest = min(fewest, lacking[kind])
             most_at_once = max(most_at_once, at_once[kind])
     for kind in range(_K):
@@ -357,11 +429,11 @@ def know_discards(
         less_suit = suit - (_POWER[kind] if kind < _RANKS else 0)
         less_honours = honours - (_POWER[kind] if kind >= _RANKS else 0)
         hand[kind] -= 1
-        slot = _look_up(tables, weights, memo, own, code, less_suit, less_honours, unseen, True)
+        slot = _look_up(tables, weights, memo, code, less_suit, less_honours, unseen, True)
         hand[kind] += 1
         if lacking[kind] == fewest:
             for extra in range(_K):
-                if memo.facts[slot, _NEARER] & (1 << extra) and unseen[extra] > 0:
+                if _nearer(memo, slot) & (1 << extra) and unseen[extra] > 0:
                     accepted[kind] += unseen[extra]
         if promising:
             change(row, player, kind, -1)

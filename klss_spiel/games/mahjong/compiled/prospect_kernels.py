@@ -184,12 +184,10 @@ def _worth_by_patterns(
     discarded (-1); 0 for no change. `completable` is the mask of patterns whose tiles the hand
     has or may still draw after a discard; a draw does not change it.
     """
-    need, missing_all, rest_all, free = patterns
-    base = weights[LOSS] + weights[BASE] + standing[_FLOWERS]
-    if standing[_OPEN_MELDS] == 0:
-        base += weights[CONCEALED]
+    need, missing_all, rest_all, free, ceiling = patterns
+    base = _points_of_patterns(weights, standing)
     for pattern in range(_PATTERNS.shape[0]):
-        if free[pattern] < 0 or not completable & (1 << pattern):
+        if free[pattern] < 0 or not completable & (1 << pattern) or ceiling[pattern] <= best:
             continue
         missing, rest = missing_all[pattern], rest_all[pattern]
         if amount != 0 and changed < _RANKS:
@@ -207,6 +205,52 @@ def _worth_by_patterns(
             pure = missing + np.int64(tables.suit[rest, free[pattern], 1])
             best = max(best, (points + weights[FLUSH]) * weights[POWERS + pure])
     return best
+
+
+@kernel
+def _points_of_patterns(weights: Any, standing: Any) -> Any:
+    """What hands with patterns count, without the points of the pattern."""
+    base = weights[LOSS] + weights[BASE] + standing[_FLOWERS]
+    return base + (weights[CONCEALED] if standing[_OPEN_MELDS] == 0 else 0.0)
+
+
+@kernel
+def write_ceilings(
+    tables: Any,
+    weights: Any,
+    honours: Any,
+    completable: int,
+    standing: Any,
+    patterns: Any,
+    now: float,
+) -> None:
+    """Writes [p] more than which no pattern can be worth after one more tile.
+
+    Args:
+        tables: see `distance_kernels`.
+        weights: see `weights_of`.
+        honours: code of the hand's honours.
+        completable: see `_worth_by_patterns`.
+        standing: see `write_standing`.
+        patterns: of the hand, see `_write_patterns`.
+        now: what the hand is worth without the tile; no less with it.
+    """
+    _, missing, rest, free, ceiling = patterns
+    base = _points_of_patterns(weights, standing)
+    for pattern in range(_PATTERNS.shape[0]):
+        ceiling[pattern] = 0.0
+        if free[pattern] < 0 or not completable & (1 << pattern):
+            continue
+        points = base + _PATTERN_POINTS[pattern]
+        if (points + weights[FLUSH]) * weights[POWERS + max(missing[pattern] - 1, 0)] <= now:
+            continue
+        code, sets = rest[pattern], free[pattern]
+        lacking = missing[pattern] + distance(tables, code, honours, sets, False)
+        best = (points + weights[HALF]) * weights[POWERS + max(lacking - 1, 0)]
+        if standing[_HONOUR_MELDS] == 0:
+            pure = missing[pattern] + np.int64(tables.suit[code, sets, 1])
+            best = max(best, (points + weights[FLUSH]) * weights[POWERS + max(pure - 1, 0)])
+        ceiling[pattern] = best
 
 
 @kernel
@@ -248,12 +292,14 @@ def _worth_without_patterns(
 
 @kernel
 def _new_patterns() -> Any:
+    """What `_write_patterns` and `write_ceilings` fill."""
     number = _PATTERNS.shape[0]
     return (
         np.zeros((number, _RANKS), np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
+        np.full(number, np.inf),
     )
 
 
@@ -276,7 +322,7 @@ def worth(
     if standing[_SETS] < 4:
         return best
     patterns = _new_patterns()
-    need, missing, rest, free = patterns
+    need, missing, rest, free, _ = patterns
     _write_patterns(hand, suit, standing, need, missing, rest, free)
     completable = _completable(need, hand, unseen, _NO_TILE)
     return _worth_by_patterns(
@@ -293,7 +339,7 @@ def _own_hand(options: Any, row: Any) -> Any:
     hand = row[HAND + _K * player : HAND + _K * player + _K].astype(np.int64)
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
     patterns = _new_patterns()
-    need, missing, rest, free = patterns
+    need, missing, rest, free, _ = patterns
     _write_patterns(hand, suit, standing, need, missing, rest, free)
     return standing, hand, suit, honours, patterns
 
