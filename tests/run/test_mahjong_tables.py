@@ -88,13 +88,13 @@ def test_blocks_are_put_together():
         {"opponent": "ACH", "setting": "R", "decks": 2, "sum": 6.0, "sum_of_squares": 20.0},
         {"opponent": "ACH", "setting": "R", "decks": 2, "sum": -2.0, "sum_of_squares": 4.0},
     ]
-    more = {"searches": 8, "search_seconds": 2.0}
+    more = {"searches": 8, "search_seconds": 2.0, "seconds": 30.0}
     (row,) = mahjong_tables.summarise([{**block, **more} for block in blocks])
     # Samples 4, 2, 0, -2: mean 1, variance (9 + 1 + 1 + 9) / 3.
     assert row["fan"] == 1.0
     assert row["half_width"] == pytest.approx(1.96 * np.sqrt(20 / 3 / 4))
     assert row["verdict"] == "undecided"
-    assert (row["searches_per_game"], row["seconds_per_search"]) == (2.0, 0.25)
+    assert (row["searches_per_game"], row["seconds_per_search"], row["minutes"]) == (2.0, 0.25, 1.0)
 
 
 def test_an_odd_number_of_games_is_refused(files):

@@ -217,9 +217,10 @@ def simulate(
     returns = np.zeros(len(first))
     going = np.arange(len(first))  # simulations that are not over
     chosen = first
-    for step in range(settings.steps // 2):
+    rounds = settings.steps // 2
+    for turn in range(rounds):
         game.own_move(states, chosen)
-        if step == 0:
+        if turn == 0:
             answers = _first_answers(game, models, states, roots, model, first)
         else:
             answers = _mixture(game, models, states, model[going])
@@ -237,7 +238,8 @@ def simulate(
         if not len(going):
             return returns
         probabilities, values = blueprint.evaluate(*game.views(states))
-        chosen, _ = _sampled(np.asarray(probabilities), rng)
+        if turn < rounds - 1:
+            chosen, _ = _sampled(np.asarray(probabilities), rng)
     returns[going] = values
     return returns
 
