@@ -32,7 +32,7 @@ from klss_spiel.run import job_flags, output
 GAME: Final = "python_two_player_mahjong"
 OPPONENTS: Final = ("ACH", "PPO")
 SETTINGS: Final = ("blueprint", "R", "ACH", "R+ACH")
-_DECKS_PER_BLOCK: Final = 250
+_DECKS_PER_BLOCK: Final = 125
 _PLANNED: Final = 10_000
 _MOST_WANTED: Final = ("ACH", "ACH")  # the paper's largest effect
 _PLANNED_OF_MOST_WANTED: Final = 75_000
