@@ -102,6 +102,31 @@ def test_an_odd_number_of_games_is_refused(files):
         mahjong_tables.make_jobs(_config(files, games=3))
 
 
+def test_the_plan_begins_with_ten_thousand_games_of_every_row(files):
+    config = _config(
+        files, opponents=("ACH", "PPO"), settings=mahjong_tables.SETTINGS, games=None, steps=8
+    )
+    jobs = mahjong_tables.make_jobs(config)
+    games = {}
+    for number, job in enumerate(jobs):
+        pair = (job.columns["opponent"], job.columns["setting"])
+        games.setdefault(pair, []).append((number, 2 * job.columns["decks"]))
+    assert list(games)[0] == ("ACH", "ACH")
+    assert {sum(n for _, n in blocks) for blocks in games.values()} == {10_000, 75_000}
+    assert sum(n for _, n in games["ACH", "ACH"]) == 75_000
+    # The last games of that row come when all others are there.
+    last_of_others = max(blocks[-1][0] for pair, blocks in games.items() if pair != ("ACH", "ACH"))
+    assert sum(n for number, n in games["ACH", "ACH"] if number < last_of_others) == 10_000
+
+
+def test_a_run_goes_on_with_more_games(files):
+    blocks = 2 * mahjong_tables._DECKS_PER_BLOCK
+    few = mahjong_tables.make_jobs(_config(files, games=2 * blocks))
+    more = mahjong_tables.make_jobs(_config(files, games=5 * blocks))
+    assert len(few) == 2
+    assert {job.key for job in few} < {job.key for job in more}
+
+
 def test_unknown_models_are_refused(files):
     game = load_game(mahjong_tables.GAME).trainable_game()
     with pytest.raises(ValueError, match="expected models R and ACH"):
