@@ -111,7 +111,7 @@ def test_the_plan_begins_with_ten_thousand_games_of_every_row(files):
     for number, job in enumerate(jobs):
         pair = (job.columns["opponent"], job.columns["setting"])
         games.setdefault(pair, []).append((number, 2 * job.columns["decks"]))
-    assert list(games)[0] == ("ACH", "ACH")
+    assert next(iter(games)) == ("ACH", "ACH")
     assert {sum(n for _, n in blocks) for blocks in games.values()} == {10_000, 75_000}
     assert sum(n for _, n in games["ACH", "ACH"]) == 75_000
     # The last games of that row come when all others are there.

@@ -53,7 +53,7 @@ def first_layer(features: Any, weight: Any, bias: Any, hidden: Any) -> None:
 
 @kernel
 def add_block(hidden: Any, product: Any, bias: Any) -> None:
-    """hidden + relu(product + bias), in place of `hidden` ([n, w])."""
+    """Adds relu(product + bias) to `hidden` ([n, w])."""
     for i in range(hidden.shape[0]):
         for j in range(hidden.shape[1]):
             hidden[i, j] += max(product[i, j] + bias[j], np.float32(0))

@@ -272,9 +272,7 @@ def _mixture(
     return found
 
 
-def _sampled(
-    weights: npt.NDArray[Any], rng: np.random.Generator
-) -> tuple[LongArray, BoolArray]:
+def _sampled(weights: npt.NDArray[Any], rng: np.random.Generator) -> tuple[LongArray, BoolArray]:
     """A column of each row that has any weight, and which rows those are."""
     columns = np.empty(len(weights), np.int64)
     sample_columns(weights, rng.random(len(weights)), columns)

@@ -202,8 +202,7 @@ def lacking_after_claim(tables: Any, options: Any, row: Any, player: int, action
 def _thermometer(out: Any, at: int, counts: Any, offset: int) -> int:
     for kind in range(_K):
         for level in range(4):
-            if counts[offset + kind] > level:
-                out[at + 4 * kind + level] = 1.0
+            out[at + 4 * kind + level] = counts[offset + kind] > level
     return at + 4 * _K
 
 

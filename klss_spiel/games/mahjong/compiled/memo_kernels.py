@@ -236,6 +236,16 @@ def _find(memo: Any, first: Any, second: Any) -> int:
 
 
 @kernel
+def _completable(own: Any, unseen: Any) -> int:
+    """Mask of patterns whose tiles the hand has or may still draw."""
+    _, hand, enough = own
+    mask = (1 << _NUM_PATTERNS) - 1
+    for kind in range(_RANKS):
+        mask &= enough[kind, hand[kind] + unseen[kind]]
+    return mask
+
+
+@kernel
 def _look_up(
     tables: Any,
     weights: Any,
@@ -243,19 +253,41 @@ def _look_up(
     code: Any,
     suit: Any,
     honours: Any,
-    unseen: Any,
+    completable: int,
     with_draws: bool,
 ) -> int:
     """The slot of a hand (counts in `memo.own`, codes of ranks and honours), now known."""
-    _, hand, enough = memo.own
-    completable = (1 << _NUM_PATTERNS) - 1
-    for kind in range(_RANKS):
-        completable &= enough[kind, hand[kind] + unseen[kind]]
     first = np.uint64(suit) | (np.uint64(honours) << _HONOUR_SHIFT)
     slot = _find(memo, first | (np.uint64(completable) << _PATTERN_SHIFT), code)
     known = _known(memo, slot)
     if known == _NOTHING or (with_draws and known == _NO_DRAWS):
         _learn(tables, weights, memo, slot, suit, honours, completable, with_draws)
+    return slot
+
+
+@kernel
+def _look_up_without(
+    tables: Any,
+    weights: Any,
+    memo: Any,
+    code: Any,
+    suit: Any,
+    honours: Any,
+    completable: int,
+    unseen: Any,
+    kind: int,
+    with_draws: bool,
+) -> int:
+    """`_look_up` of a hand after a discard; arguments are those before it."""
+    _, hand, enough = memo.own
+    if kind < _RANKS:
+        suit = suit - _POWER[kind]
+        completable &= enough[kind, hand[kind] - 1 + unseen[kind]]
+    else:
+        honours = honours - _POWER[kind]
+    hand[kind] -= 1
+    slot = _look_up(tables, weights, memo, code, suit, honours, completable, with_draws)
+    hand[kind] += 1
     return slot
 
 
@@ -359,9 +391,7 @@ def _mean_over_draws(
 
 
 @kernel
-def know_waiting(
-    tables: Any, options: Any, weights: Any, memo: Any, row: Any, unseen: Any
-) -> Any:
+def know_waiting(tables: Any, options: Any, weights: Any, memo: Any, row: Any, unseen: Any) -> Any:
     """Tiles that a hand lacks which will draw, and what it is worth.
 
     The latter is that of `prospect_kernels.worth_of_waiting`.
@@ -369,7 +399,8 @@ def know_waiting(
     code = _write_own(options, row, memo.own)
     player = row[PLAYER]
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
-    slot = _look_up(tables, weights, memo, code, suit, honours, unseen, True)
+    mask = _completable(memo.own, unseen)
+    slot = _look_up(tables, weights, memo, code, suit, honours, mask, True)
     return _lacking(memo, slot), _mean_over_draws(tables, options, weights, memo, slot, row, unseen)
 
 
@@ -407,17 +438,14 @@ def know_discards(
     _, hand, _ = memo.own
     code = _write_own(options, row, memo.own)
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
+    mask = _completable(memo.own, unseen)
     fewest, most_at_once, most = 20, 0.0, 0.0
     for kind in range(_K):
         lacking[kind], accepted[kind], at_once[kind], judged[kind] = 20, 0, 0.0, 0.0
         if hand[kind]:
-            less_suit = suit - (_POWER[kind] if kind < _RANKS else 0)
-            less_honours = honours - (_POWER[kind] if kind >= _RANKS else 0)
-            hand[kind] -= 1
-            slot = _look_up(
-                tables, weights, memo, code, less_suit, less_honours, unseen, False
+            slot = _look_up_without(
+                tables, weights, memo, code, suit, honours, mask, unseen, kind, False
             )
-            hand[kind] += 1
             lacking[kind] = _lacking(memo, slot)
             at_once[kind] = memo.values[slot, _AS_IT_IS]
             fewest = min(fewest, lacking[kind])
@@ -426,11 +454,9 @@ def know_discards(
         promising = at_once[kind] > 0.0 and at_once[kind] >= weights[LOOK] * most_at_once
         if not promising and lacking[kind] != fewest:
             continue
-        less_suit = suit - (_POWER[kind] if kind < _RANKS else 0)
-        less_honours = honours - (_POWER[kind] if kind >= _RANKS else 0)
-        hand[kind] -= 1
-        slot = _look_up(tables, weights, memo, code, less_suit, less_honours, unseen, True)
-        hand[kind] += 1
+        slot = _look_up_without(
+            tables, weights, memo, code, suit, honours, mask, unseen, kind, True
+        )
         if lacking[kind] == fewest:
             for extra in range(_K):
                 if _nearer(memo, slot) & (1 << extra) and unseen[extra] > 0:
