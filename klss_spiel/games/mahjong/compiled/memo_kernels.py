@@ -217,7 +217,7 @@ def _code(row: Any) -> Any:
 
 
 @kernel
-def _find(memo: Any, first: Any, second: Any) -> int:
+def _find(memo: Any, first: Any, second: Any) -> Any:
     """The slot of a hand, in which nothing is known if the hand is new."""
     words = memo.words
     mixed = (first ^ (second * _MIX_SECOND)) * _MIX_FIRST
@@ -236,7 +236,7 @@ def _find(memo: Any, first: Any, second: Any) -> int:
 
 
 @kernel
-def _completable(own: Any, unseen: Any) -> int:
+def _completable(own: Any, unseen: Any) -> Any:
     """Mask of patterns whose tiles the hand has or may still draw."""
     _, hand, enough = own
     mask = (1 << _NUM_PATTERNS) - 1
@@ -255,7 +255,7 @@ def _look_up(
     honours: Any,
     completable: int,
     with_draws: bool,
-) -> int:
+) -> Any:
     """The slot of a hand (counts in `memo.own`, codes of ranks and honours), now known."""
     first = np.uint64(suit) | (np.uint64(honours) << _HONOUR_SHIFT)
     slot = _find(memo, first | (np.uint64(completable) << _PATTERN_SHIFT), code)
@@ -277,7 +277,7 @@ def _look_up_without(
     unseen: Any,
     kind: int,
     with_draws: bool,
-) -> int:
+) -> Any:
     """`_look_up` of a hand after a discard; arguments are those before it."""
     _, hand, enough = memo.own
     if kind < _RANKS:
@@ -355,7 +355,7 @@ def _learn(
 
 
 @kernel
-def _seven_pairs(standing: Any) -> bool:
+def _seven_pairs(standing: Any) -> Any:
     return standing[_SETS] == 4 and standing[_NUM_MELDS] == 0
 
 
