@@ -18,6 +18,7 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+import mahjong_page
 import value_page
 from absl import logging
 from table_tools import (
@@ -335,6 +336,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "obscuro-white": white_score,
     "obscuro-position-7a": lambda: positions_table(POSITIONS[0]),
     "obscuro-positions": lambda: positions_table(POSITIONS[1]),
+    **mahjong_page.TABLES,
     **value_page.TABLES,
 }
 

@@ -13,7 +13,6 @@ from klss_spiel.algorithms.blueprints.opponent_model import save_model
 from klss_spiel.algorithms.olss_search.model_game import RandomModel
 from klss_spiel.algorithms.olss_search.search import Settings
 from klss_spiel.best_response import best_response_to
-from klss_spiel.games.mahjong.variant import Variant
 from klss_spiel.matches import mahjong_players
 from klss_spiel.openspiel import load_game
 from klss_spiel.policy import BehaviorPolicy
@@ -88,18 +87,43 @@ def test_blocks_are_put_together():
         {"opponent": "ACH", "setting": "R", "decks": 2, "sum": 6.0, "sum_of_squares": 20.0},
         {"opponent": "ACH", "setting": "R", "decks": 2, "sum": -2.0, "sum_of_squares": 4.0},
     ]
-    more = {"searches": 8, "search_seconds": 2.0}
+    more = {"searches": 8, "search_seconds": 2.0, "seconds": 30.0}
     (row,) = mahjong_tables.summarise([{**block, **more} for block in blocks])
     # Samples 4, 2, 0, -2: mean 1, variance (9 + 1 + 1 + 9) / 3.
     assert row["fan"] == 1.0
     assert row["half_width"] == pytest.approx(1.96 * np.sqrt(20 / 3 / 4))
     assert row["verdict"] == "undecided"
-    assert (row["searches_per_game"], row["seconds_per_search"]) == (2.0, 0.25)
+    assert (row["searches_per_game"], row["seconds_per_search"], row["minutes"]) == (2.0, 0.25, 1.0)
 
 
 def test_an_odd_number_of_games_is_refused(files):
     with pytest.raises(ValueError, match="expected an even number of games"):
         mahjong_tables.make_jobs(_config(files, games=3))
+
+
+def test_the_plan_begins_with_ten_thousand_games_of_every_row(files):
+    config = _config(
+        files, opponents=("ACH", "PPO"), settings=mahjong_tables.SETTINGS, games=None, steps=8
+    )
+    jobs = mahjong_tables.make_jobs(config)
+    games = {}
+    for number, job in enumerate(jobs):
+        pair = (job.columns["opponent"], job.columns["setting"])
+        games.setdefault(pair, []).append((number, 2 * job.columns["decks"]))
+    assert next(iter(games)) == ("ACH", "ACH")
+    assert {sum(n for _, n in blocks) for blocks in games.values()} == {10_000, 75_000}
+    assert sum(n for _, n in games["ACH", "ACH"]) == 75_000
+    # The last games of that row come when all others are there.
+    last_of_others = max(blocks[-1][0] for pair, blocks in games.items() if pair != ("ACH", "ACH"))
+    assert sum(n for number, n in games["ACH", "ACH"] if number < last_of_others) == 10_000
+
+
+def test_a_run_goes_on_with_more_games(files):
+    blocks = 2 * mahjong_tables._DECKS_PER_BLOCK
+    few = mahjong_tables.make_jobs(_config(files, games=2 * blocks))
+    more = mahjong_tables.make_jobs(_config(files, games=5 * blocks))
+    assert len(few) == 2
+    assert {job.key for job in few} < {job.key for job in more}
 
 
 def test_unknown_models_are_refused(files):
@@ -178,10 +202,15 @@ def test_training_by_the_binary_saves_and_goes_on(tmp_path):
     assert row["updates"] == 1
 
 
-def test_training_needs_an_end_and_an_environment(tmp_path):
+def test_training_needs_an_environment():
     with pytest.raises(ValueError, match="expected a game with a compiled environment"):
         train_blueprint.trainable_game("kuhn_poker")
-    assert Variant().seven_pairs
+
+
+def test_training_needs_an_end(tmp_path):
+    output = str(tmp_path / "endless.safetensors")
+    with pytest.raises(ValueError, match="expected --minutes or --updates"):
+        train_blueprint.main([f"--output={output}", f"--game={_SHORT}"])
 
 
 def test_the_shipped_blueprint_plays_well():

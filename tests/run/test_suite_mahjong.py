@@ -25,3 +25,10 @@ def test_steps_are_compared_with_the_rules_and_with_openspiel(monkeypatch):
 def test_the_suite_is_known_to_the_binary():
     assert "mahjong" in benchmark.SUITES
     assert list(mahjong.parts(True)) == ["steps", "training", "search"]
+
+
+def test_searches_are_those_of_the_shipped_player(monkeypatch):
+    monkeypatch.setattr(mahjong, "_rate", lambda work, seconds: (1.0, float(work())))
+    rows = list(mahjong.rows("search", quick=True))
+    assert [row["per_second"] for row in rows] == [1000, 1000, 4000]
+    assert all(set(row) == set(mahjong.COLUMNS) for row in rows)

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel import weights
+from klss_spiel.algorithms.blueprints import inference_kernels as kernels
 from klss_spiel.algorithms.blueprints import network
 from klss_spiel.algorithms.blueprints.environment import Chooser, Features, TrainableGame
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
 from klss_spiel.search_game import BlueprintAnswer, InfosetBatch
 
 KIND = "blueprint"
-# Batches are padded to a power of two and large ones cut, so that few sizes are compiled.
-_SMALLEST_BATCH = 16
-_LARGEST_BATCH = 2048
+# So many rows at a time stay in a processor's cache.
+_ROWS_AT_ONCE = 256
 
 
 class NetworkBlueprint:
@@ -36,7 +36,7 @@ class NetworkBlueprint:
 
     def __init__(self, name: str, parameters: network.Parameters, scale: float) -> None:
         self.name = name
-        self.parameters = jax.tree.map(jax.numpy.asarray, parameters)
+        self.parameters = jax.tree.map(_contiguous, parameters)
         self.scale = scale
         self.num_actions = int(parameters["policy"]["bias"].shape[0])
 
@@ -44,24 +44,29 @@ class NetworkBlueprint:
         self, features: Features, legal: BoolArray
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Probabilities [n, a] of legal actions ([n, a]) and values [n] of features [n, f]."""
-        number = len(features)
-        if number > _LARGEST_BATCH:
-            parts = [
-                self.evaluate(features[at : at + _LARGEST_BATCH], legal[at : at + _LARGEST_BATCH])
-                for at in range(0, number, _LARGEST_BATCH)
-            ]
-            found, worth = zip(*parts, strict=True)
-            return np.concatenate(found), np.concatenate(worth)
-        size = max(_SMALLEST_BATCH, 1 << max(number - 1, 0).bit_length())
-        padded = np.zeros((size, features.shape[1]), np.float32)
-        padded[:number] = features
-        allowed = np.ones((size, legal.shape[1]), np.bool_)
-        allowed[:number] = legal
-        probabilities, values = network.evaluate(self.parameters, padded, allowed)
-        return (
-            np.asarray(probabilities)[:number],
-            np.asarray(values)[:number] * np.float32(self.scale),
-        )
+        probabilities = np.zeros(legal.shape, np.float32)
+        values = np.zeros(len(features), np.float32)
+        # Columns of actions that nobody may take are left out.
+        columns = np.flatnonzero(legal.any(axis=0))
+        policy = self.parameters["policy"]
+        weight, bias = policy["weight"][:, columns], policy["bias"][columns]
+        for start in range(0, len(features), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            hidden = self._hidden(features[part])
+            logits = hidden @ weight + bias
+            kernels.masked_softmax(logits, legal[part], columns, probabilities[part])
+            value = self.parameters["value"]
+            values[part] = (hidden @ value["weight"] + value["bias"])[:, 0]
+        return probabilities, values * np.float32(self.scale)
+
+    def _hidden(self, features: Features) -> npt.NDArray[np.float32]:
+        """[n, w] what the heads see; as `network.apply`."""
+        layer = self.parameters["input"]
+        hidden = np.empty((len(features), len(layer["bias"])), np.float32)
+        kernels.first_layer(features, layer["weight"], layer["bias"], hidden)
+        for block in self.parameters["blocks"]:
+            kernels.add_block(hidden, hidden @ block["weight"], block["bias"])
+        return hidden
 
     def answer(self, batch: InfosetBatch) -> BlueprintAnswer:
         """Probabilities and values at infosets given by rows of features."""
@@ -86,6 +91,10 @@ class NetworkBlueprint:
             return sample_rows(probabilities, rng)
 
         return choose
+
+
+def _contiguous(array: Any) -> npt.NDArray[np.float32]:
+    return np.ascontiguousarray(array, np.float32)
 
 
 def sample_rows(probabilities: npt.NDArray[Any], rng: np.random.Generator) -> LongArray:

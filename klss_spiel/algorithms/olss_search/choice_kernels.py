@@ -1,4 +1,4 @@
-"""Which model and which move the next simulations take."""
+"""Which model and which move the next simulations take, and samples of moves."""
 
 from __future__ import annotations
 
@@ -84,3 +84,27 @@ def choose_batch(
         visits[best_model, best_move] += 1
         by_model[best_model] += 1
         by_move[best_move] += 1
+
+
+@kernel
+def sample_columns(weights: Any, points: Any, columns: Any) -> None:
+    """Samples a column of every row in proportion to its weights.
+
+    Args:
+        weights: [n, m].
+        points: [n] uniform in [0, 1).
+        columns: [n] gets the columns; -1 for rows without any weight.
+    """
+    for i in range(weights.shape[0]):
+        total = 0.0
+        for column in range(weights.shape[1]):
+            total += weights[i, column]
+        left = points[i] * total
+        columns[i] = -1
+        reached = 0.0
+        for column in range(weights.shape[1]):
+            if weights[i, column] > 0:
+                columns[i] = column
+                reached += weights[i, column]
+                if reached > left:
+                    break

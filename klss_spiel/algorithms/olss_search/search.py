@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
-from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch
+from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch, sample_columns
 from klss_spiel.algorithms.olss_search.model_game import (
     Blueprint,
     EnvironmentModel,
@@ -216,12 +217,17 @@ def simulate(
     returns = np.zeros(len(first))
     going = np.arange(len(first))  # simulations that are not over
     chosen = first
-    for _ in range(settings.steps // 2):
+    rounds = settings.steps // 2
+    for turn in range(rounds):
         game.own_move(states, chosen)
-        moves, possible = _sampled(_mixture(game, models, states, model[going]), rng)
+        if turn == 0:
+            answers = _first_answers(game, models, states, roots, model, first)
+        else:
+            answers = _mixture(game, models, states, model[going])
+        moves, possible = _sampled(answers, rng)
         states, going = states[possible], going[possible]
         game.opponent_move(states, moves)
-        draws, possible = _sampled(normalised(game.unseen(states)), rng)
+        draws, possible = _sampled(game.unseen(states), rng)
         states, going = states[possible], going[possible]
         game.draw(states, draws)
         if settings.allow_win:
@@ -232,15 +238,32 @@ def simulate(
         if not len(going):
             return returns
         probabilities, values = blueprint.evaluate(*game.views(states))
-        chosen, _ = _sampled(normalised(np.asarray(probabilities)), rng)
+        if turn < rounds - 1:
+            chosen, _ = _sampled(np.asarray(probabilities), rng)
     returns[going] = values
     return returns
+
+
+def _first_answers(
+    game: ModelGame,
+    models: Sequence[EnvironmentModel],
+    states: np.ndarray,
+    roots: LongArray,
+    model: LongArray,
+    first: LongArray,
+) -> FloatArray:
+    """[n, m] what models do after first moves; equal simulations are still in equal states."""
+    numbers = (roots * len(models) + model) * (first.max() + 1) + first
+    _, which, back = np.unique(numbers, return_index=True, return_inverse=True)
+    return _mixture(game, models, states[which], model[which])[back]
 
 
 def _mixture(
     game: ModelGame, models: Sequence[EnvironmentModel], states: np.ndarray, model: LongArray
 ) -> FloatArray:
     """[n, m] what each state's model does."""
+    if len(models) == 1:
+        return models[0].probabilities(game, states)
     found = np.zeros((len(states), game.num_moves))
     for number, one in enumerate(models):
         mine = model == number
@@ -249,12 +272,9 @@ def _mixture(
     return found
 
 
-def _sampled(probabilities: FloatArray, rng: np.random.Generator) -> tuple[LongArray, BoolArray]:
+def _sampled(weights: npt.NDArray[Any], rng: np.random.Generator) -> tuple[LongArray, BoolArray]:
     """A column of each row that has any weight, and which rows those are."""
-    cumulative = np.cumsum(probabilities, axis=1)
-    possible: BoolArray = cumulative[:, -1] > 0
-    cumulative = cumulative[possible]
-    points = rng.random(len(cumulative)) * cumulative[:, -1]
-    last = probabilities.shape[1] - 1
-    columns = np.minimum((cumulative <= points[:, None]).sum(axis=1), last)
-    return columns.astype(np.int64), possible
+    columns = np.empty(len(weights), np.int64)
+    sample_columns(weights, rng.random(len(weights)), columns)
+    possible: BoolArray = columns >= 0
+    return columns[possible], possible

@@ -8,6 +8,7 @@ simulations in 60 ms.
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +32,7 @@ _SUITE: Final = "mahjong"
 _GAME: Final = "two-player Mahjong"
 _OURS: Final = "klss_spiel"
 _SEED: Final = 2024
-_SHIPPED_WIDTH: Final = 128
+_NUM_INFOSETS: Final = 256
 
 
 def _rate(work: Callable[[], int], seconds: float) -> tuple[float, float]:
@@ -130,31 +131,44 @@ def _training(seconds: float) -> Row:
     return _row("trained decisions", _OURS, *_rate(work, seconds), None)
 
 
+def _infosets(number: int) -> Any:
+    """[number, ROW] decisions between discards, from games of the prospector with itself."""
+    games = MahjongBatch(Variant(), 64, _SEED)
+    found: list[Any] = []
+    while len(found) < number:
+        legal = games.legal()
+        found += [games.rows[i].copy() for i in range(64) if can_search(games.rows[i], legal[i])]
+        games.step(games.prospector_actions(legal))
+    order = np.random.default_rng(_SEED).permutation(len(found))[:number]
+    return np.array(found)[order]
+
+
 def _searches(seconds: float) -> Iterator[Row]:
-    from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint
-    from klss_spiel.algorithms.blueprints.training import Settings, Trainer
-    from klss_spiel.algorithms.olss_search.model_game import RandomModel
     from klss_spiel.algorithms.olss_search.search import OLSS_II, search_all
+    from klss_spiel.games.mahjong.compiled.memo_kernels import new_memo
+    from klss_spiel.matches import mahjong_players
 
-    variant = Variant()
-    game = MahjongTraining("python_two_player_mahjong", variant)
-    # Speed does not depend on what the weights are, only on the width of the shipped network.
-    settings = Settings(width=_SHIPPED_WIDTH)
-    blueprint = NetworkBlueprint("random", Trainer(game, settings).parameters, 20.0)
-    games = MahjongBatch(variant, 32, _SEED)
-    legal = games.legal()
-    which = [i for i in range(32) if can_search(games.rows[i], legal[i])]
+    game = pyspiel.load_game("python_two_player_mahjong").trainable_game()
+    blueprint = mahjong_players.loaded(game, mahjong_players.ACH)
+    infosets = _infosets(_NUM_INFOSETS)
     rng = np.random.default_rng(_SEED)
+    for setting, roots in (("R", 1), ("ACH", 1), ("ACH", 4)):
+        models = mahjong_players.models_of(game, setting, mahjong_players.ACH_MODEL)
+        memo, turns = new_memo(16), itertools.count()
 
-    for roots, name in ((1, "one search"), (16, "16 searches side by side")):
-        game_of_roots = MahjongModelGame(variant, games.rows[which[:roots]])
+        def work(
+            models: Any = models, roots: int = roots, memo: Any = memo, turns: Any = turns
+        ) -> int:
+            # Always other infosets, as in play; what is known of hands is kept.
+            first = next(turns) * roots % _NUM_INFOSETS
+            searched = MahjongModelGame(game.variant, infosets[first : first + roots], memo)
+            search_all(searched, blueprint, models, OLSS_II, rng)
+            return roots * OLSS_II.simulations
 
-        def work(roots: MahjongModelGame = game_of_roots) -> int:
-            search_all(roots, blueprint, [RandomModel()], OLSS_II, rng)
-            return roots.num_roots * OLSS_II.simulations
-
-        task = f"simulations of OLSS-II, model R, {name}"
-        yield _row(task, _OURS, *_rate(work, seconds), None)
+        name = "one search" if roots == 1 else f"{roots} searches side by side"
+        yield _row(
+            f"simulations of OLSS-II, model {setting}, {name}", _OURS, *_rate(work, seconds), None
+        )
 
 
 def parts(quick: bool) -> Sequence[str]:

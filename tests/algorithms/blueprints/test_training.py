@@ -240,3 +240,28 @@ def test_a_model_of_the_opponent_learns_the_mixture():
     model = NetworkBlueprint("model", trainer.parameters, 1.0)
     found, _ = model.evaluate(np.eye(2, dtype=np.float32), np.ones((2, 3), np.bool_))
     np.testing.assert_allclose(found, [[0, 0, 1], [0.5, 0.5, 0]], atol=0.06)
+
+
+def test_evaluation_without_gradients_is_that_of_training():
+    rng = np.random.default_rng(0)
+    parameters = network.init_parameters(jax.random.key(3), 30, 12, 16, 2)
+    parameters["policy"]["bias"] = np.asarray(rng.normal(size=12), np.float32)
+    # Most features are 0, as in games; more rows than are taken at once.
+    features = (rng.normal(size=(700, 30)) * (rng.random((700, 30)) < 0.3)).astype(np.float32)
+    legal = rng.random((700, 12)) < 0.4
+    legal[:, 5], legal[:, 7] = True, False
+    found, values = NetworkBlueprint("random", parameters, 20.0).evaluate(features, legal)
+    expected, worth = network.evaluate(parameters, features, legal)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(values, 20 * np.asarray(worth), atol=1e-4)
+    assert not found[~legal].any()
+
+
+def test_rows_without_legal_actions_have_no_probabilities():
+    parameters = network.init_parameters(jax.random.key(0), 4, 3, 8, 1)
+    legal = np.array([[True, True, False], [False, False, False]])
+    features = np.ones((2, 4), np.float32)
+    found, values = NetworkBlueprint("random", parameters, 1.0).evaluate(features, legal)
+    assert found[0].sum() == pytest.approx(1.0)
+    assert not found[1].any()
+    assert values[0] == pytest.approx(values[1])

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch, margin
+from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch, margin, sample_columns
 from klss_spiel.algorithms.olss_search.enumeration import exact_values
 from klss_spiel.algorithms.olss_search.model_game import LearnedModel, RandomModel, normalised
 from klss_spiel.algorithms.olss_search.search import (
@@ -109,8 +109,10 @@ def test_simulated_values_approach_the_exact_ones(settings):
         more = dataclasses.replace(settings, simulations=simulations, batch=200)
         report = search(game, blueprint, models, more, np.random.default_rng(0))
         assert report.visits.sum() == simulations
-        errors.append(np.abs(report.values - exact).max())
-    assert errors[1] < 0.25 < 3 * errors[0]
+        # Moves that the search leaves alone are known badly: weighed by visits.
+        errors.append((report.visits * np.abs(report.values - exact)).sum() / simulations)
+    assert errors[1] < 0.1
+    assert errors[1] < 0.5 * errors[0]
     exact_baseline = exact @ [0.25, 0.75]
     np.testing.assert_allclose(report.baseline, exact_baseline, atol=0.25)
     np.testing.assert_allclose(report.prior, [0.25, 0.75])
@@ -244,3 +246,28 @@ def test_bad_settings_are_refused(changes, message):
 def test_no_model_is_refused():
     with pytest.raises(ValueError, match="expected at least one environment model"):
         search(CoinGame(), Half(), [], Settings(), np.random.default_rng(0))
+
+
+def test_columns_are_sampled_in_proportion_to_weights():
+    weights = np.array([[0.0, 2.0, 0.0, 6.0], [0.0] * 4, [0.5, 0.0, 0.0, 0.0]])
+    points = (np.arange(1000) + 0.5) / 1000
+    columns = np.zeros(3000, np.int64)
+    sample_columns(np.repeat(weights, 1000, axis=0), np.tile(points, 3), columns)
+    first, nothing, last = columns.reshape(3, 1000)
+    assert [(first == column).sum() for column in range(4)] == [0, 250, 0, 750]
+    assert (nothing == -1).all()
+    assert (last == 0).all()
+
+
+def test_a_model_is_asked_once_about_equal_first_moves():
+    asked = []
+
+    class Counted(Always):
+        def probabilities(self, game, states):
+            asked.append(len(states))
+            return super().probabilities(game, states)
+
+    settings = Settings(simulations=80, steps=4, batch=40, exploration=1e9, allow_win=False)
+    search(CoinGame(), Half(), [Counted(0)], settings, np.random.default_rng(0))
+    # Two own moves; one round later everybody is somewhere else.
+    assert asked == [2, 40, 2, 40]

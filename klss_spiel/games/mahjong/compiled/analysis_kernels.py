@@ -36,13 +36,8 @@ from klss_spiel.games.mahjong.compiled.layout import (
     TILE,
     WAITS,
 )
-from klss_spiel.games.mahjong.compiled.prospect_kernels import (
-    WEIGHTS,
-    judge_discards,
-    worth_of_discards,
-    worth_of_waiting,
-    write_claimed,
-)
+from klss_spiel.games.mahjong.compiled.memo_kernels import know_discards, know_waiting
+from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS, write_claimed
 from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, distance_with
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.kernels import kernel
@@ -90,7 +85,8 @@ FEATURES: Final = {
     "numbers": 14,
 }
 NUM_FEATURES: Final = sum(FEATURES.values())
-_NUM_WORTH: Final = 3 * _K + 1 + _HEADS + 1
+# From `lacking` to `worth`.
+_NUM_KNOWLEDGE: Final = 8 + 2 * _K + (2 + _HEADS) + 3 * _K + (1 + _HEADS) + 1
 
 
 @kernel
@@ -206,48 +202,63 @@ def lacking_after_claim(tables: Any, options: Any, row: Any, player: int, action
 def _thermometer(out: Any, at: int, counts: Any, offset: int) -> int:
     for kind in range(_K):
         for level in range(4):
-            if counts[offset + kind] > level:
-                out[at + 4 * kind + level] = 1.0
+            out[at + 4 * kind + level] = counts[offset + kind] > level
     return at + 4 * _K
 
 
 @kernel
-def _write_worth(tables: Any, options: Any, row: Any, legal: Any, unseen: Any, out: Any) -> None:
-    """Writes the parts of the vector about what hands are worth."""
-    player = row[PLAYER]
-    found = np.zeros(_K)
+def _write_knowledge(
+    tables: Any, options: Any, memo: Any, row: Any, legal: Any, unseen: Any, out: Any
+) -> None:
+    """Writes the parts of the vector about how near hands are and what they are worth."""
+    player, tile = row[PLAYER], row[TILE]
     mine = row.copy()
+    lacking, accepted = np.zeros(_K, np.int64), np.zeros(_K, np.int64)
+    at_once, judged = np.zeros(_K), np.zeros(_K)
+    good, claims, worth = 8, 8 + 2 * _K, 8 + 2 * _K + 2 + _HEADS
     if row[PHASE] == _DISCARD_PHASE:
-        may = row[HAND + _K * player : HAND + _K * player + _K] > 0
-        now = worth_of_discards(tables, options, WEIGHTS, row, unseen, found)
+        distance_now = distance_with(tables, options, row, player, _NO_TILE, 0, _NO_TILE, 0)
+        fewest, most_at_once, now = know_discards(
+            tables, options, WEIGHTS, memo, mine, unseen, lacking, accepted, at_once, judged
+        )
         for kind in range(_K):
-            out[kind] = found[kind] / max(now, 1e-9)
-        now = judge_discards(tables, options, WEIGHTS, mine, may, unseen, found)
-        for kind in range(_K):
+            if lacking[kind] == fewest:
+                out[good + kind] = 1.0
+                out[good + _K + kind] = accepted[kind] / 16.0
+            out[worth + kind] = at_once[kind] / max(most_at_once, 1e-9)
             # What is next to the best differs by little: it is spread out.
-            share = found[kind] / max(now, 1e-9)
-            out[_K + kind] = 1.0 - min(5.0 * (1.0 - share), 1.0)
-            out[2 * _K + kind] = 1.0 if found[kind] == now and may[kind] else 0.0
+            share = judged[kind] / max(now, 1e-9)
+            out[worth + _K + kind] = 1.0 - min(5.0 * (1.0 - share), 1.0)
+            held = row[HAND + _K * player + kind] > 0
+            out[worth + 2 * _K + kind] = 1.0 if judged[kind] == now and held else 0.0
     else:
-        now = worth_of_waiting(tables, options, WEIGHTS, mine, unseen)
-        if row[PHASE] == _CLAIM_PHASE:
-            for slot in range(1 + _HEADS):
-                action = _PONG + row[TILE]
-                if slot > 0:
-                    action = _CHOW + 3 * (slot - 1) + row[TILE] - (slot - 1)
-                    if not slot - 1 <= row[TILE] < slot + 2:
-                        continue
-                if legal[action]:
-                    write_claimed(row, action, mine)
-                    may = mine[HAND + _K * player : HAND + _K * player + _K] > 0
-                    then = judge_discards(tables, options, WEIGHTS, mine, may, unseen, found)
-                    out[3 * _K + slot] = min(then / max(now, 1e-9), 4.0) - 1.0
+        distance_now, now = know_waiting(tables, options, WEIGHTS, memo, mine, unseen)
+        for slot in range(2 + _HEADS if row[PHASE] == _CLAIM_PHASE else 0):
+            # Pong, kong, chows by head.
+            action = (_PONG if slot == 0 else _KONG) + tile
+            if slot > 1:
+                head = slot - 2
+                action = _CHOW + 3 * head + tile - head
+                if not head <= tile < head + 3:
+                    continue
+            if not legal[action]:
+                continue
+            left = lacking_after_claim(tables, options, row, player, action)
+            out[claims + slot] = 1.0 if left < distance_now + (slot == 1) else 0.0
+            if slot != 1:
+                write_claimed(row, action, mine)
+                _, _, then = know_discards(
+                    tables, options, WEIGHTS, memo, mine, unseen, lacking, accepted, at_once, judged
+                )
+                change_of_worth = min(then / max(now, 1e-9), 4.0) - 1.0
+                out[worth + 3 * _K + max(slot - 1, 0)] = change_of_worth
+    out[min(distance_now, 7)] = 1.0
     # Most hands are worth .1 to 60.
-    out[3 * _K + 1 + _HEADS] = np.log(max(now, 1e-3)) / 4.0
+    out[worth + 3 * _K + 1 + _HEADS] = np.log(max(now, 1e-3)) / 4.0
 
 
 @kernel
-def write_features(tables: Any, options: Any, row: Any, legal: Any, out: Any) -> None:
+def write_features(tables: Any, options: Any, memo: Any, row: Any, legal: Any, out: Any) -> None:
     """Writes the feature vector ([NUM_FEATURES]) of the player to move; see FEATURES."""
     out[:] = 0.0
     player = row[PLAYER]
@@ -288,33 +299,9 @@ def write_features(tables: Any, options: Any, row: Any, legal: Any, out: Any) ->
         if row[WAITS + player] & (1 << kind):
             out[at + kind] = 1.0
     at += _K
-    now = distance_with(tables, options, row, player, _NO_TILE, 0, _NO_TILE, 0)
-    out[at + min(now, 7)] = 1.0
-    at += 8
-    if row[PHASE] == _DISCARD_PHASE:
-        lacking = np.zeros(_K, np.int64)
-        accepted = np.zeros(_K, np.int64)
-        best = discard_quality(tables, options, row, player, unseen, lacking, accepted)
-        for kind in range(_K):
-            if lacking[kind] == best:
-                out[at + kind] = 1.0
-                out[at + _K + kind] = accepted[kind] / 16.0
-    at += 2 * _K
-    if row[PHASE] == _CLAIM_PHASE:
-        tile = row[TILE]
-        for slot in range(2):
-            action = (_PONG if slot == 0 else _KONG) + tile
-            if legal[action]:
-                left = lacking_after_claim(tables, options, row, player, action)
-                out[at + slot] = 1.0 if left < now + slot else 0.0
-        for head in range(max(tile - 2, 0), min(tile, _RANKS - 3) + 1):
-            action = _CHOW + 3 * head + tile - head
-            if tile < _RANKS and legal[action]:
-                left = lacking_after_claim(tables, options, row, player, action)
-                out[at + 2 + head] = 1.0 if left < now else 0.0
-    at += 2 + _HEADS
-    _write_worth(tables, options, row, legal, unseen, out[at : at + _NUM_WORTH])
-    at += _NUM_WORTH
+    knowledge = out[at : at + _NUM_KNOWLEDGE]
+    _write_knowledge(tables, options, memo, row, legal, unseen, knowledge)
+    at += _NUM_KNOWLEDGE
     out[at] = 1.0 if row[PHASE] == _DISCARD_PHASE else 0.0
     out[at + 1] = 1.0 if row[PHASE] == _CLAIM_PHASE else 0.0
     out[at + 2] = player
@@ -332,8 +319,10 @@ def write_features(tables: Any, options: Any, row: Any, legal: Any, out: Any) ->
 
 
 @kernel
-def write_all_features(tables: Any, options: Any, rows: Any, legal: Any, out: Any) -> None:
+def write_all_features(
+    tables: Any, options: Any, memo: Any, rows: Any, legal: Any, out: Any
+) -> None:
     """`write_features` of every game that is not over ([g, NUM_FEATURES])."""
     for game in range(rows.shape[0]):
         if rows[game, PHASE] != _OVER:
-            write_features(tables, options, rows[game], legal[game], out[game])
+            write_features(tables, options, memo, rows[game], legal[game], out[game])

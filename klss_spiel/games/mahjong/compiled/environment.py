@@ -24,6 +24,7 @@ from klss_spiel.games.mahjong.compiled import (
     prospector_kernels,
 )
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
+from klss_spiel.games.mahjong.compiled.memo_kernels import new_memo
 from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
 from klss_spiel.games.mahjong.variant import Variant
 
@@ -120,6 +121,7 @@ class MahjongBatch:
         self.variant = variant
         self._tables = distance_tables()
         self._options = options_of(variant)
+        self._memo = new_memo()
         self._restart = decks is None
         if decks is None:
             decks = np.tile(sorted_deck(variant), (num_games, 1))
@@ -164,7 +166,9 @@ class MahjongBatch:
         """What the players to move see."""
         legal = self.legal()
         features = np.zeros((self.num_games, NUM_FEATURES), np.float32)
-        analysis_kernels.write_all_features(self._tables, self._options, self.rows, legal, features)
+        analysis_kernels.write_all_features(
+            self._tables, self._options, self._memo, self.rows, legal, features
+        )
         return Observations(features, legal, self.player)
 
     def step(self, chosen: npt.ArrayLike) -> Outcomes:

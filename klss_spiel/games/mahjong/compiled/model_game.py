@@ -18,6 +18,7 @@ from klss_spiel.games.mahjong import actions, tiles, views
 from klss_spiel.games.mahjong.compiled import layout, model_kernels
 from klss_spiel.games.mahjong.compiled.distance_kernels import BASE, distance_tables
 from klss_spiel.games.mahjong.compiled.environment import NUM_FEATURES, Features, options_of
+from klss_spiel.games.mahjong.compiled.memo_kernels import HandMemo, new_memo
 from klss_spiel.games.mahjong.rules import Phase, Position
 from klss_spiel.games.mahjong.variant import Variant
 
@@ -82,19 +83,21 @@ class MahjongModelGame:
 
     num_moves = _K
 
-    def __init__(self, variant: Variant, rows: Rows) -> None:
+    def __init__(self, variant: Variant, rows: Rows, memo: HandMemo | None = None) -> None:
         """Starts from infosets in which the player to move has to discard.
 
         Args:
             variant: which Mahjong.
             rows: [r, ROW] or [ROW], see `row_of_information_state`; what the player cannot
                 see in them is not looked at.
+            memo: of hands of this variant, to be used again by later searches.
         """
         self.variant = variant
         self._roots: Rows = np.stack([_veiled(row) for row in np.atleast_2d(rows)], dtype=np.int32)
         self.num_roots = len(self._roots)
         self._options = options_of(variant)
         self._tables = distance_tables()
+        self._memo = new_memo() if memo is None else memo
 
     def root_actions(self, root: int) -> LongArray:
         """[k] own discards."""
@@ -107,7 +110,7 @@ class MahjongModelGame:
     def views(self, rows: Rows) -> tuple[Features, BoolArray]:
         """What a blueprint sees where the player has to discard: [n, f], [n, 105]."""
         features = np.empty((len(rows), NUM_FEATURES), np.float32)
-        model_kernels.write_all_features_of(self._tables, self._options, rows, features)
+        model_kernels.write_all_features_of(self._tables, self._options, self._memo, rows, features)
         legal = np.zeros((len(rows), actions.NUM_ACTIONS), np.bool_)
         legal[:, actions.DISCARD : actions.PONG] = _own_hands(rows) > 0
         return features, legal
@@ -119,7 +122,7 @@ class MahjongModelGame:
     def opponent_features(self, rows: Rows) -> Features:
         """[n, f] what a learned model sees after the player's discard."""
         features = np.empty((len(rows), NUM_FEATURES), np.float32)
-        model_kernels.view_features_all(self._tables, self._options, rows, features)
+        model_kernels.view_features_all(self._tables, self._options, self._memo, rows, features)
         return features
 
     def unseen(self, rows: Rows) -> FloatArray:

@@ -122,25 +122,25 @@ def wins_all(tables: Any, options: Any, rows: Any, points: Any) -> None:
 
 
 @kernel
-def view_features(tables: Any, options: Any, row: Any, player: int, out: Any) -> None:
+def view_features(tables: Any, options: Any, memo: Any, row: Any, player: int, out: Any) -> None:
     """Features of a player who has just discarded, whoever is to move in the row."""
     seen = veil(row, player)
     seen[PLAYER] = player
     seen[PHASE] = _DRAW_PHASE
     seen[TILE] = _NO_TILE
     seen[DRAWN] = _NO_TILE
-    write_features(tables, options, seen, _NO_ACTIONS, out)
+    write_features(tables, options, memo, seen, _NO_ACTIONS, out)
 
 
 @kernel
-def view_features_all(tables: Any, options: Any, rows: Any, out: Any) -> None:
+def view_features_all(tables: Any, options: Any, memo: Any, rows: Any, out: Any) -> None:
     """`view_features` of who has just discarded in every row ([n, f])."""
     for i in range(rows.shape[0]):
-        view_features(tables, options, rows[i], rows[i, PLAYER], out[i])
+        view_features(tables, options, memo, rows[i], rows[i, PLAYER], out[i])
 
 
 @kernel
-def write_all_features_of(tables: Any, options: Any, rows: Any, out: Any) -> None:
+def write_all_features_of(tables: Any, options: Any, memo: Any, rows: Any, out: Any) -> None:
     """Features of players to discard in every row ([n, f])."""
     for i in range(rows.shape[0]):
-        write_features(tables, options, rows[i], _NO_ACTIONS, out[i])
+        write_features(tables, options, memo, rows[i], _NO_ACTIONS, out[i])

@@ -69,7 +69,15 @@ FLUSH: Final = 5  # points of a hand without
 PAIRS: Final = 6  # points of seven pairs
 CLAIM: Final = 7  # by how much a claim must raise what the hand is worth
 LOOK: Final = 8  # discards are looked at again from this share of the best on
-NUM_WEIGHTS: Final = 9
+POWERS: Final = 9  # of q, from 0 on
+_NUM_POWERS: Final = 32
+NUM_WEIGHTS: Final = POWERS + _NUM_POWERS
+
+
+@kernel
+def _power(step: float, lacking: int) -> Any:
+    """Rounded as compiled code does, on which trained networks rely."""
+    return step**lacking
 
 
 def weights_of(
@@ -84,7 +92,8 @@ def weights_of(
     look: float = 0.7,
 ) -> npt.NDArray[np.float64]:
     """[NUM_WEIGHTS] by name; the defaults were chosen by matches against the greedy player."""
-    return np.array([step, loss, base, concealed, half, flush, pairs, claim, look])
+    named = [step, loss, base, concealed, half, flush, pairs, claim, look]
+    return np.array([*named, *(_power(step, lacking) for lacking in range(_NUM_POWERS))])
 
 
 WEIGHTS: Final = weights_of()
@@ -162,7 +171,7 @@ def _worth_by_patterns(
     weights: Any,
     honours: Any,
     hand: Any,
-    unseen: Any,
+    completable: int,
     standing: Any,
     patterns: Any,
     changed: int,
@@ -171,16 +180,14 @@ def _worth_by_patterns(
 ) -> Any:
     """The best of `best` and prospects of three chows.
 
-    `hand`, `unseen` and `patterns` are those before a tile of kind `changed` is drawn (amount
-    1) or discarded (-1); 0 for no change.
+    `hand` and `patterns` are those before a tile of kind `changed` is drawn (amount 1) or
+    discarded (-1); 0 for no change. `completable` is the mask of patterns whose tiles the hand
+    has or may still draw after a discard; a draw does not change it.
     """
-    need, missing_all, rest_all, free = patterns
-    step = weights[STEP]
-    base = weights[LOSS] + weights[BASE] + standing[_FLOWERS]
-    if standing[_OPEN_MELDS] == 0:
-        base += weights[CONCEALED]
+    need, missing_all, rest_all, free, ceiling = patterns
+    base = _points_of_patterns(weights, standing)
     for pattern in range(_PATTERNS.shape[0]):
-        if free[pattern] < 0:
+        if free[pattern] < 0 or not completable & (1 << pattern) or ceiling[pattern] <= best:
             continue
         missing, rest = missing_all[pattern], rest_all[pattern]
         if amount != 0 and changed < _RANKS:
@@ -190,21 +197,75 @@ def _worth_by_patterns(
                 rest += amount * _POWER[changed]
         points = base + _PATTERN_POINTS[pattern]
         # Nothing farther than this can be better.
-        if (points + weights[FLUSH]) * step**missing <= best:
-            continue
-        possible = True
-        for kind in range(_RANKS):
-            lacks = need[pattern, kind] - hand[kind] - (amount if kind == changed else 0)
-            if lacks > unseen[kind] - (1 if kind == changed and amount > 0 else 0):
-                possible = False
-        if not possible:
+        if (points + weights[FLUSH]) * weights[POWERS + missing] <= best:
             continue
         lacking = missing + distance(tables, rest, honours, free[pattern], False)
-        best = max(best, (points + weights[HALF]) * step**lacking)
+        best = max(best, (points + weights[HALF]) * weights[POWERS + lacking])
         if standing[_HONOUR_MELDS] == 0:
             pure = missing + np.int64(tables.suit[rest, free[pattern], 1])
-            best = max(best, (points + weights[FLUSH]) * step**pure)
+            best = max(best, (points + weights[FLUSH]) * weights[POWERS + pure])
     return best
+
+
+@kernel
+def _points_of_patterns(weights: Any, standing: Any) -> Any:
+    """What hands with patterns count, without the points of the pattern."""
+    base = weights[LOSS] + weights[BASE] + standing[_FLOWERS]
+    return base + (weights[CONCEALED] if standing[_OPEN_MELDS] == 0 else 0.0)
+
+
+@kernel
+def write_ceilings(
+    tables: Any,
+    weights: Any,
+    honours: Any,
+    completable: int,
+    standing: Any,
+    patterns: Any,
+    now: float,
+) -> None:
+    """Writes [p] more than which no pattern can be worth after one more tile.
+
+    Args:
+        tables: see `distance_kernels`.
+        weights: see `weights_of`.
+        honours: code of the hand's honours.
+        completable: see `_worth_by_patterns`.
+        standing: see `write_standing`.
+        patterns: of the hand, see `_write_patterns`.
+        now: what the hand is worth without the tile; no less with it.
+    """
+    _, missing, rest, free, ceiling = patterns
+    base = _points_of_patterns(weights, standing)
+    for pattern in range(_PATTERNS.shape[0]):
+        ceiling[pattern] = 0.0
+        if free[pattern] < 0 or not completable & (1 << pattern):
+            continue
+        points = base + _PATTERN_POINTS[pattern]
+        if (points + weights[FLUSH]) * weights[POWERS + max(missing[pattern] - 1, 0)] <= now:
+            continue
+        code, sets = rest[pattern], free[pattern]
+        lacking = missing[pattern] + distance(tables, code, honours, sets, False)
+        best = (points + weights[HALF]) * weights[POWERS + max(lacking - 1, 0)]
+        if standing[_HONOUR_MELDS] == 0:
+            pure = missing[pattern] + np.int64(tables.suit[code, sets, 1])
+            best = max(best, (points + weights[FLUSH]) * weights[POWERS + max(pure - 1, 0)])
+        ceiling[pattern] = best
+
+
+@kernel
+def _completable(need: Any, hand: Any, unseen: Any, discarded: int) -> int:
+    """Mask of patterns that do not lack more tiles than are unseen; see `_write_patterns`."""
+    mask = 0
+    for pattern in range(_PATTERNS.shape[0]):
+        possible = True
+        for kind in range(_RANKS):
+            held = hand[kind] - (1 if kind == discarded else 0)
+            if need[pattern, kind] - held > unseen[kind]:
+                possible = False
+        if possible:
+            mask |= 1 << pattern
+    return mask
 
 
 @kernel
@@ -212,32 +273,33 @@ def _worth_without_patterns(
     tables: Any, weights: Any, suit: Any, honours: Any, standing: Any
 ) -> Any:
     """The best of any hand, a flush, and seven pairs."""
-    step = weights[STEP]
     wanted = standing[_SETS] - standing[_NUM_MELDS]
     any_hand = weights[LOSS] + weights[BASE] + standing[_FLOWERS]
     base = any_hand + (weights[CONCEALED] if standing[_OPEN_MELDS] == 0 else 0.0)
     lacking = distance(tables, suit, honours, wanted, False)
-    best = (base + weights[HALF]) * step**lacking
+    best = (base + weights[HALF]) * weights[POWERS + lacking]
     if standing[_HONOUR_MELDS] == 0:
         pure = np.int64(tables.suit[suit, wanted, 1])
-        best = max(best, (base + weights[FLUSH]) * step**pure)
+        best = max(best, (base + weights[FLUSH]) * weights[POWERS + pure])
     if standing[_SETS] == 4 and standing[_NUM_MELDS] == 0:
         pure = np.int64(7 - tables.suit_pairs[suit])
         mixed = pure - tables.honour_pairs[honours]
         pairs = any_hand + weights[PAIRS]
-        best = max(best, (pairs + weights[HALF]) * step**mixed)
-        best = max(best, (pairs + weights[FLUSH]) * step**pure)
+        best = max(best, (pairs + weights[HALF]) * weights[POWERS + mixed])
+        best = max(best, (pairs + weights[FLUSH]) * weights[POWERS + pure])
     return best
 
 
 @kernel
 def _new_patterns() -> Any:
+    """What `_write_patterns` and `write_ceilings` fill."""
     number = _PATTERNS.shape[0]
     return (
         np.zeros((number, _RANKS), np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
+        np.full(number, np.inf),
     )
 
 
@@ -260,10 +322,11 @@ def worth(
     if standing[_SETS] < 4:
         return best
     patterns = _new_patterns()
-    need, missing, rest, free = patterns
+    need, missing, rest, free, _ = patterns
     _write_patterns(hand, suit, standing, need, missing, rest, free)
+    completable = _completable(need, hand, unseen, _NO_TILE)
     return _worth_by_patterns(
-        tables, weights, honours, hand, unseen, standing, patterns, 0, 0, best
+        tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
     )
 
 
@@ -276,7 +339,7 @@ def _own_hand(options: Any, row: Any) -> Any:
     hand = row[HAND + _K * player : HAND + _K * player + _K].astype(np.int64)
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
     patterns = _new_patterns()
-    need, missing, rest, free = patterns
+    need, missing, rest, free, _ = patterns
     _write_patterns(hand, suit, standing, need, missing, rest, free)
     return standing, hand, suit, honours, patterns
 
@@ -295,8 +358,9 @@ def worth_of_discards(
             less_honours = honours - (_POWER[kind] if kind >= _RANKS else 0)
             best = _worth_without_patterns(tables, weights, less_suit, less_honours, standing)
             if standing[_SETS] == 4:
+                mask = _completable(patterns[0], hand, unseen, kind)
                 best = _worth_by_patterns(
-                    tables, weights, less_honours, hand, unseen, standing, patterns, kind, -1, best
+                    tables, weights, less_honours, hand, mask, standing, patterns, kind, -1, best
                 )
             found[kind] = best
             most = max(most, best)
@@ -312,6 +376,7 @@ def worth_of_waiting(tables: Any, options: Any, weights: Any, row: Any, unseen: 
     row[PHASE] = _CLAIM_PHASE
     row[READY + player] = 1
     total, value = 0, 0.0
+    mask = _completable(patterns[0], hand, unseen, _NO_TILE)
     for kind in range(_K):
         number = unseen[kind]
         if number <= 0:
@@ -328,7 +393,7 @@ def worth_of_waiting(tables: Any, options: Any, weights: Any, row: Any, unseen: 
         best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
         if standing[_SETS] == 4:
             best = _worth_by_patterns(
-                tables, weights, more_honours, hand, unseen, standing, patterns, kind, 1, best
+                tables, weights, more_honours, hand, mask, standing, patterns, kind, 1, best
             )
         value += number * best
     row[PHASE] = phase

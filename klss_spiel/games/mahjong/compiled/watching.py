@@ -17,6 +17,7 @@ from klss_spiel.games.mahjong.compiled.environment import (
     MahjongBatch,
     options_of,
 )
+from klss_spiel.games.mahjong.compiled.memo_kernels import new_memo
 from klss_spiel.games.mahjong.compiled.trainable import ViewPlayer
 from klss_spiel.games.mahjong.variant import Variant
 
@@ -46,7 +47,7 @@ def opponent_discards(
     A discard that ends the game or is followed by a win teaches nothing.
     """
     games = MahjongBatch(variant, num_games, seed)
-    options, tables = options_of(variant), distance_tables()
+    options, tables, memo = options_of(variant), distance_tables(), new_memo()
     waiting = np.full(num_games, _NOBODY)  # who waits for the opponent's discard
     features = np.zeros((num_games, NUM_FEATURES), np.float32)
     possible = np.zeros((num_games, tiles.NUM_KINDS), np.bool_)
@@ -73,7 +74,7 @@ def opponent_discards(
         after = games.rows[which]
         model_kernels.discard_all(after, chosen[which] - actions.DISCARD)
         written = np.zeros((len(which), NUM_FEATURES), np.float32)
-        model_kernels.view_features_all(tables, options, after, written)
+        model_kernels.view_features_all(tables, options, memo, after, written)
         unseen = np.zeros((len(which), tiles.NUM_KINDS), np.int64)
         model_kernels.unseen_all(options, after, unseen)
         features[which], possible[which] = written, unseen > 0
