@@ -148,7 +148,7 @@ def _searches(seconds: float) -> Iterator[Row]:
     from klss_spiel.games.mahjong.compiled.memo_kernels import new_memo
     from klss_spiel.matches import mahjong_players
 
-    game = MahjongTraining("python_two_player_mahjong", Variant())
+    game = pyspiel.load_game("python_two_player_mahjong").trainable_game()
     blueprint = mahjong_players.loaded(game, mahjong_players.ACH)
     infosets = _infosets(_NUM_INFOSETS)
     rng = np.random.default_rng(_SEED)
