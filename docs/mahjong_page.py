@@ -22,6 +22,9 @@ def _fan(value: float, half_width: float) -> str:
     return f"{value:+.2f} &plusmn; {half_width:.2f}"
 
 
+_MAHJONG_NAMES = {"blueprint": "no search", "ACH": "ACH model"}
+
+
 def mahjong_table() -> str:
     """Table 3 of OLSS as far as it has been played, beside the paper's."""
     played = {(line["opponent"], line["setting"]): line for line in lines_of(MAHJONG)}
@@ -31,17 +34,14 @@ def mahjong_table() -> str:
             line = played.get((opponent, setting))
             planned = mahjong_tables.planned_games(opponent, setting)
             games = line["games"] if line else 0
+            name = _MAHJONG_NAMES.get(setting, setting)
             if games < planned:
-                behind.append(
-                    f"{setting} v {opponent} ({thousands(games)} of {thousands(planned)})"
-                )
+                behind.append(f"{name} v {opponent} {thousands(games)} of {thousands(planned)}")
             paper = mahjong_tables.PAPER.get((opponent, setting))
             searched = line is not None and line["seconds_per_search"] is not None
             rows.append(
                 {
-                    "ACH with": {"blueprint": "no search", "ACH": "ACH model"}.get(
-                        setting, setting
-                    ),
+                    "ACH with": name,
                     "against": opponent,
                     "games": thousands(games),
                     "fan a game (95%)": _fan(line["fan"], line["half_width"]) if line else "",
@@ -51,8 +51,9 @@ def mahjong_table() -> str:
                 }
             )
     minutes = sum(line["minutes"] for line in played.values())
-    missing = f" Fewer games than planned: {'; '.join(behind)}." if behind else ""
-    said = f"{minutes:.0f} minutes of one core's CPU time so far.{missing}"
+    said = f"{minutes:.0f} minutes of CPU time."
+    if behind:
+        said += f" Fewer games than planned: {', '.join(behind)}."
     return markdown(rows) + f"\n{said}\n" + commands_block([MAHJONG])
 
 
