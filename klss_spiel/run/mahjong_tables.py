@@ -8,11 +8,11 @@ The ACH blueprint plays against itself or the PPO blueprint, by itself or with O
 opponent sets {R}, {ACH model} and both. Each deck is played twice with seats swapped; a
 sample is the mean of the two games. Everybody plays the most likely action of the
 blueprint, so that without search equal players cancel exactly. Jobs are blocks of decks:
-runs resume by --output, with more games too, and can be sharded. A row is `undecided` where
-its 95% interval contains 0. The paper has 200,000 games and an interval of 0.13; a preset
-plans 75,000 for the ACH model against the ACH blueprint and 10,000 for every other row
-(--games for another number of all). The first 10,000 games of every row are played first.
-Seconds are CPU time.
+runs resume by --output and can be sharded, and go on with more games where the earlier
+number was a multiple of 250. A row is `undecided` where its 95% interval contains 0. The
+paper has 200,000 games and an interval of 0.13; a preset plans 75,000 for the ACH model
+against the ACH blueprint and 10,000 for every other row (--games for another number of
+all). The first 10,000 games of every row are played first. Seconds are CPU time.
 """
 
 from __future__ import annotations

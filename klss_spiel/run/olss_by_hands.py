@@ -90,10 +90,15 @@ def check_time(columns: Mapping[str, Any], minutes: float) -> None:
 
 def check_boards(columns: Mapping[str, Any]) -> None:
     """Refuses a sample that is larger than the game or too small to say how sure it is."""
-    most = hand_size(parse_game(columns["game"])).boards
-    if columns["boards"] is not None and not 2 <= columns["boards"] <= most:
+    game = parse_game(columns["game"])
+    most = hand_size(game).boards
+    # Flops have 4, 12 or 24 copies, single cards all the same number; `draw_boards` wants two
+    # boards of each kind.
+    least = 2 if game.board_cards == 1 else 6
+    if columns["boards"] is not None and not least <= columns["boards"] <= most:
         raise ValueError(
-            f"expected a sample of 2 to {most} boards in {columns['game']}, got {columns['boards']}"
+            f"expected a sample of {least} to {most} boards in {columns['game']}, got "
+            f"{columns['boards']}"
         )
 
 

@@ -193,11 +193,11 @@ def _fill_earned(
         weight[answer[k]] = weight[parent[k]]
     earned[:] = 0.0
     # Entries of one row follow each other: their sum stays in a register.
-    here, partial = rows[0], 0.0
+    here, partial = np.int64(EMPTY_SEQUENCE), 0.0
     for e in range(rows.shape[0]):
         if rows[e] != here:
             earned[here] += partial
-            here, partial = rows[e], 0.0
+            here, partial = np.int64(rows[e]), 0.0
         partial += weight[columns[e]] * values[e]
     earned[here] += partial
     earned[EMPTY_SEQUENCE] = np.dot(weight, fixed)

@@ -13,7 +13,6 @@ from klss_spiel.algorithms.subgame.public_subgames import PublicSubgame, PublicS
 from klss_spiel.algorithms.subgame.recipes import SubgameRecipe
 from klss_spiel.algorithms.subgame.solvers import SubgameSolver
 from klss_spiel.arrays import FloatArray
-from klss_spiel.progress import Progress
 from klss_spiel.public_game import Closure, PublicGame
 
 # Subgames with about so many sequences together fit a core's cache, where an iteration
@@ -30,7 +29,6 @@ def refine_by_hands(
     solver: SubgameSolver,
     opponent_behaviors: Sequence[FloatArray] | None = None,
     closures: Sequence[Closure] | None = None,
-    progress: Progress | None = None,
 ) -> FloatArray:
     """[S] the player's side of a blueprint, refined after public cards.
 
@@ -42,12 +40,10 @@ def refine_by_hands(
       solver: of the subgames.
       opponent_behaviors: as in `PublicSubgameBuilder`.
       closures: where to refine; everywhere unless given.
-      progress: what to report the number of closures to; None for nothing.
     """
     builder = PublicSubgameBuilder(game, behaviors, player, opponent_behaviors)
     refined = behaviors[player].copy()
     where = game.closures if closures is None else closures
-    done = 0
     # Closures of one board share their pairs of hands, which is worth larger batches.
     whole = recipe.order == COMMON_KNOWLEDGE
     for group in _by_stage(where) if whole else [[closure] for closure in where]:
@@ -58,9 +54,6 @@ def refine_by_hands(
                 kept = subgame.is_reached.copy()
                 kept[0] = False
                 refined[subgame.sequences[kept]] = behavior[kept]
-        done += len(group)
-        if progress is not None:
-            progress.update(done)
     return refined
 
 

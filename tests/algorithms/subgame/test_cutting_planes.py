@@ -114,3 +114,29 @@ def test_what_cannot_be_solved_is_refused(game, blueprint):
         CuttingPlanes().solve(whole, [None])
     with pytest.raises(RuntimeError, match="not solved after 1 answers"):
         CuttingPlanes(most_answers=1).solve(built, [None] * len(built))
+
+
+def test_payoffs_that_no_plan_changes_leave_any_mixture(game, blueprint):
+    """All payoffs in the row of the empty sequence: what plans earn is an empty list."""
+    from klss_spiel.algorithms.subgame.cutting_plane_kernels import best_mixture
+
+    subgame = subgames(game, blueprint, "1-klss", 0)[0]
+    solved = subgame.game
+    plans = pure_plans(solved.treeplex)
+    mixture, _ = best_mixture(
+        np.ascontiguousarray(plans.T),
+        solved.num_roots,
+        solved.parent,
+        solved.first,
+        solved.num_actions,
+        solved.root,
+        np.zeros_like(solved.row),
+        solved.column,
+        solved.value,
+        np.zeros((0, solved.num_roots)),
+        subgame.root_reach / subgame.root_reach.sum(),
+        0.0,
+        100,
+    )
+    assert mixture.min() >= 0.0
+    assert mixture.sum() == pytest.approx(1.0)

@@ -21,8 +21,8 @@ how likely they are.
 
 Should no position be left by all that, samples of ever more steps ago and the last exact set
 are followed again in ever larger sizes, up to a bound: what takes less work first. If none of
-them lives, the belief is empty and not complete, and stays so. An exact set that is empty is an
-error: nothing fits what the player was told.
+them lives, the belief is empty and not complete, and stays so unless it was for want of time.
+An exact set that is empty is an error: nothing fits what the player was told.
 
 Random choices depend on the number of steps and attempts only.
 """
