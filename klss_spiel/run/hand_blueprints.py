@@ -8,7 +8,6 @@ import fcntl
 import functools
 import hashlib
 import json
-import os
 import pathlib
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from klss_spiel.games.poker.leduc_family import PokerGame, parse_game
 from klss_spiel.games.poker.public_poker import leduc_public_game
 from klss_spiel.public_boards import Boards
 from klss_spiel.public_game import PublicGame
+from klss_spiel.row_files import write_atomically
 from klss_spiel.run.blueprint_states import SavedArrays
 from klss_spiel.run.stopped_blueprints import stopped_cfr
 from klss_spiel.tree import PLAYERS
@@ -111,9 +111,7 @@ def _keep(file: pathlib.Path, behaviors: Behaviors, made: dict[str, Any]) -> Non
     for p in PLAYERS:
         np.save(_behavior_file(file, p), behaviors[p])
     # Last, and in one step: it says that the others are whole.
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(made))
-    os.replace(partial, file.with_suffix(".json"))
+    write_atomically(file.with_suffix(".json"), json.dumps(made))
     file.unlink(missing_ok=True)  # CFR's state, of no use any more.
 
 
