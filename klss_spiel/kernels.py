@@ -45,6 +45,12 @@ def kernel(function: _F) -> _F:
     return cast(_F, compiled)
 
 
+def is_kept(compiled: Any) -> bool:
+    """Whether a kernel of this text is on disk, compiled for any types."""
+    kept = getattr(compiled._cache, "_cache_file", None)  # none where nothing can be written
+    return kept is not None and bool(kept._load_index())
+
+
 def source_stamp(path: pathlib.Path) -> str:
     """Changes with the text of a module and of every module of this package it imports."""
     digest = hashlib.sha256()

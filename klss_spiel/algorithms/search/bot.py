@@ -14,17 +14,13 @@ from klss_spiel.algorithms.search.player import (
     Decision,
     SearchPlayer,
     SearchReport,
-    compile_loops,
 )
+from klss_spiel.algorithms.search.readiness import make_ready
 from klss_spiel.algorithms.search.settings import OBSCURO, SearchSettings
 from klss_spiel.budget import Budget, Clock
 from klss_spiel.openspiel import load_game
 from klss_spiel.search_game import LeafEvaluator, SearchGame
 from klss_spiel.specification import Specification
-
-# The third decision is the first whose last search was one of a subgame.
-_REHEARSED_DECISIONS = 3
-_REHEARSED_NODES = 64
 
 
 class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs.
@@ -130,9 +126,7 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
             it only the loops that all games share are made ready.
         """
         start = time.perf_counter()
-        compile_loops()
-        if game is not None:
-            rehearse(game, self._player)
+        make_ready(game, self._player)
         logging.info("the search is ready after %.1f s", time.perf_counter() - start)
 
     @property
@@ -197,33 +191,6 @@ class SearchBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel has no type stubs
         decision = self._player.decide(told, state.legal_actions(player))
         self.report = decision.report
         return decision
-
-
-def rehearse(game: Any, player: SearchPlayer) -> None:
-    """Plays the first moves of a game of its own as the player would, by tiny searches.
-
-    Args:
-      game: the `pyspiel.Game`.
-      player: for whom, and how; not changed.
-    """
-    getattr(player.game, "warm_up", _nothing)()
-    budget = Budget(nodes=_REHEARSED_NODES)
-    actor = SearchPlayer(player.game, player.player, player.settings, budget, player.seed)
-    state = game.new_initial_state()
-    decisions = 0
-    while not state.is_terminal() and decisions < _REHEARSED_DECISIONS:
-        actions = state.legal_actions()
-        action = int(actions[0])
-        if state.current_player() == player.player:
-            told = state.information_state_string(player.player)
-            actor.decide(told, actions)
-            actor.record_action(told, action)
-            decisions += 1
-        state.apply_action(action)
-
-
-def _nothing() -> None:
-    """For games whose first moves use all of their code."""
 
 
 def _pairs(decision: Decision) -> list[tuple[int, float]]:

@@ -255,7 +255,7 @@ def test_warming_up_changes_nothing_but_readiness():
 def test_a_bot_with_a_budget_of_time_is_ready_when_it_is_made(monkeypatch):
     rehearsed = []
     monkeypatch.setattr(
-        "klss_spiel.algorithms.search.bot.rehearse", lambda game, player: rehearsed.append(game)
+        "klss_spiel.algorithms.search.bot.make_ready", lambda game, player: rehearsed.append(game)
     )
     for budget in (Budget(seconds=0.1), Clock(1.0), Budget(nodes=10)):
         SearchBot(DICE, 0, budget)

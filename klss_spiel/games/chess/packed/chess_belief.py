@@ -8,8 +8,10 @@ has been told. Past the limit it is a weighted sample, and says so. A sample is
                 position's weight is an estimate of how many of them end there;
     renewed     when few positions are left: first by enumerating anew from the last exact
                 set, which makes the belief exact again, if sets a few times the limit
-                suffice on the way; else by following the samples of some steps ago, and
-                of ever more steps ago, once more with other random choices.
+                suffice on the way; else by following the samples of some steps ago, of
+                ever more steps ago, and the last exact set once more. Now it is known what
+                was told later, so positions that fit it better are kept before others
+                (`BelievableGame.foresight`), and stand for less.
 
 Where time is short (`allow`) a set that could not be followed in it becomes a sample before
 its limit, samples are followed again only in sizes that there is time for, and renewing ends
@@ -30,21 +32,23 @@ Random choices depend on the number of steps and attempts only.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from klss_spiel.arrays import FloatArray, U64Array
+from klss_spiel.games.chess.packed.believable_game import BelievableGame
 from klss_spiel.games.chess.packed.collected_positions import joined, thinned
 
 # Sets that enumeration may need on the way to a belief within its limit, in limits, and
 # in positions whatever the limit.
 _DETOUR: Final = 4
 _DETOUR_POSITIONS: Final = 8_000_000
-# Positions that are found before a sample is chosen among them, in samples.
+# Positions that are found before a sample is chosen among them, in samples; and where it is
+# known which of them fit what was told later.
 _SURPLUS: Final = 4
+_SURPLUS_AHEAD: Final = 16
 # Part of a full sample below which a belief is renewed.
 _FEW: Final = 8
 # Positions that are remembered of the sample of every step.
@@ -71,56 +75,6 @@ _LEAST_SAMPLE: Final = 4096
 _MOST_POSITIONS: Final = 1 << 40
 _MOST_ATTEMPTS: Final = 256
 _SALT: Final = 0x9E3779B97F4A7C15
-
-
-@dataclasses.dataclass(frozen=True)
-class BeliefLimits:
-    """How large beliefs may become.
-
-    Attributes:
-        exact: most positions of an exact belief.
-        sample: most positions of a sample.
-        sampling: past the limit go on with a sample; else that is an error.
-    """
-
-    exact: int
-    sample: int
-    sampling: bool = True
-
-    def __post_init__(self) -> None:
-        if self.exact < 1 or self.sample < 1:
-            least = min(self.exact, self.sample)
-            raise ValueError(f"expected a belief_limit of 1 or more positions, got {least}")
-
-
-class Told(Protocol):
-    """What a player has been told up to a step."""
-
-    @property
-    def steps(self) -> int:
-        """How many steps there were."""
-
-    def since(self, steps: int) -> Sequence[Any]:
-        """What was told after so many steps up to this one, in order."""
-
-
-class BelievableGame(Protocol):
-    """What a belief needs to know of a game of chess."""
-
-    name: str
-    limits: BeliefLimits
-
-    def read(self, player: int, information_state: str) -> Any:
-        """A `Told`."""
-
-    def first_held(self, player: int) -> Any:
-        """A `collected_positions.HeldPositions`: the start of the game."""
-
-    def follow(self, held: Any, told: Any, limit: int, salt: int) -> Any:
-        """What is held one step later; a sample if it is more than the limit."""
-
-    def rows(self, held: Any, told: Any) -> U64Array:
-        """The positions as a search holds them; `told` is None before the first step."""
 
 
 class ChessBelief:
@@ -178,7 +132,7 @@ class ChessBelief:
         if followed >= _MEASURED_POSITIONS:
             self._pace = max((self._now() - start) / followed, 0.5 * self._pace)
         if len(held.positions) >= _MEASURED_POSITIONS // 4:
-            self._growth = max(followed / len(held.positions), 0.5 * self._growth)
+            self._growth = max(followed / len(held.positions), self._growth)
         return after
 
     @property
@@ -237,6 +191,7 @@ class ChessBelief:
     def _step(self, told: Any) -> None:
         limits, held = self._game.limits, self._held
         limit = limits.exact if held.complete else _SURPLUS * limits.sample
+        self._growth *= 0.5  # unless it is still so: samples that die tell nothing of larger ones
         after = self._follow(held, told, limit, _salt(told.steps, 0))
         if held.complete and not after.complete:
             if not limits.sampling:
@@ -315,11 +270,14 @@ class ChessBelief:
         """
         size = self._game.limits.sample
         found = self._held
-        for attempt, back in enumerate(_STEPS_BACK, start=1):
-            if back >= len(self._samples) or self._now() > self._deadline:
+        starts = [self._samples[-1 - back] for back in _STEPS_BACK if back < len(self._samples)]
+        since_exact = self._told.steps - self._exact_steps
+        if self._sustainable(since_exact, self._deadline) > _LEAST_SAMPLE:
+            starts.append((self._exact_steps, self._exact))
+        for attempt, (steps, sample) in enumerate(starts, start=1):
+            if self._now() > self._deadline:
                 break
-            steps, sample = self._samples[-1 - back]
-            affordable = min(size, self._sustainable(back, self._deadline))
+            affordable = min(size, self._sustainable(self._told.steps - steps, self._deadline))
             found = joined(found, self._follow_all(sample, steps, affordable, attempt))
             if len(found.positions) > few:
                 return found
@@ -337,8 +295,7 @@ class ChessBelief:
             sustainable = self._sustainable(self._told.steps - steps, until)
             if size > sustainable or self._now() > until:
                 break
-            thin = thinned(sample, _SURPLUS * size, _salt(steps, 1 + attempt))
-            found = self._follow_all(thin, steps, size, attempt)
+            found = self._follow_all(sample, steps, size, attempt)
             if len(found.positions) or found.complete:
                 return found
         exact = self._enumerated(self._last) if timed else None
@@ -361,7 +318,7 @@ class ChessBelief:
         starts = [self._samples[-1 - (1 << n)] for n in steps_back if 1 << n < len(self._samples)]
         starts.append((self._exact_steps, self._exact))
         size = self._game.limits.sample
-        largest = min(size << _DOUBLINGS, max(size, _LAST_RESORT_POSITIONS // _SURPLUS))
+        largest = min(size << _DOUBLINGS, max(size, _LAST_RESORT_POSITIONS // _SURPLUS_AHEAD))
         if self._deadline < math.inf:
             size = min(size, _LEAST_SAMPLE)
         doublings = (largest // size).bit_length()
@@ -370,13 +327,21 @@ class ChessBelief:
 
     def _follow_all(self, held: Any, steps: int, size: int, attempt: int) -> Any:
         """What is held now if that was held after so many steps."""
-        for told in self._told.since(steps):
+        later = self._told.since(steps)
+        held = self._thinned_ahead(held, later, size, _salt(steps, 1 + attempt))
+        for done, told in enumerate(later, start=1):
             salt = _salt(told.steps, 1 + attempt)
             # One that has died out goes on, too: whose turn it is belongs to what is held.
-            held = self._follow(held, told, _SURPLUS * size, salt)
+            held = self._follow(held, told, _SURPLUS_AHEAD * size, salt)
             if not held.complete:
-                held = thinned(held, size, salt)
+                held = self._thinned_ahead(held, later[done:], size, salt)
         return held
+
+    def _thinned_ahead(self, held: Any, later: Sequence[Any], size: int, salt: int) -> Any:
+        """At most `size` positions, those before others that fit what is told later."""
+        if len(held.positions) <= size:
+            return held
+        return thinned(held, size, salt, self._game.foresight(held, later))
 
 
 def _salt(steps: int, attempt: int) -> int:

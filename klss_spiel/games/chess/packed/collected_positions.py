@@ -24,6 +24,8 @@ _SMALLEST_ROOM: Final = 8192
 _GROWTH: Final = 4
 # Every position is followed by at most this many, so a set with that much room goes on.
 _SLACK: Final = 2 * MAX_MOVES
+# Logarithm of the least factor by which a position is kept rather than another.
+_LEAST_FAVOUR: Final = -40.0
 NO_WEIGHTS: Final[FloatArray] = np.empty(0)
 
 # Table, store and weights of a set, and (threshold, salt): `kernels.position_tables`.
@@ -172,22 +174,32 @@ def replaced(held: Held, found: Collection, **changes: Any) -> Held:
     return after
 
 
-def thinned(held: Held, size: int, salt: int) -> Held:
+def thinned(held: Held, size: int, salt: int, favour: FloatArray | None = None) -> Held:
     """At most `size` positions of a sample, heavy ones before light ones.
 
     Priority sampling (Duffield, Lund and Thorup 2007): those with the largest w / u are
     kept, u being random between 0 and 1; light ones then stand for those left out, such
     that the expected weight of every position stays what it was.
+
+    Args:
+        held: the sample.
+        size: how many positions to keep.
+        salt: which.
+        favour: [n] logarithms of factors by which positions are kept as if they were
+            heavier. The others then stand for more, so that expectations stay.
     """
     n = len(held.positions)
     if n <= size:
         return held
     weights = np.ones(n) if held.weights is None else held.weights
-    priority = weights / (1.0 - np.random.default_rng(salt).random(n))
+    factors = np.ones(n)
+    if favour is not None:
+        factors = np.exp(np.maximum(favour - favour.max(), _LEAST_FAVOUR))
+    priority = weights * factors / (1.0 - np.random.default_rng(salt).random(n))
     order = np.argpartition(-priority, size)
     kept = np.sort(order[:size])
-    heaviest_left_out = priority[order[size]]
-    found = Collection(held.positions[kept], np.maximum(weights[kept], heaviest_left_out), size / n)
+    stand_for = np.maximum(weights[kept], priority[order[size]] / factors[kept])
+    found = Collection(held.positions[kept], stand_for, size / n)
     return replaced(held, found)
 
 

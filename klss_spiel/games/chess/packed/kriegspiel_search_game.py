@@ -15,6 +15,7 @@ Games that offer only possible tries (`tries=possible`) are searched through the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,8 @@ from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.kriegspiel_play import ILLEGAL, KriegspielSetup, Tries
 from klss_spiel.games.chess.packed import positions as packed
-from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
+from klss_spiel.games.chess.packed.believable_game import BeliefLimits
+from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
 from klss_spiel.games.chess.packed.kernels import tries as kernels
@@ -171,6 +173,9 @@ class Kriegspiel(ToldGame):
         if told.is_move:
             return held.after_own_move(told.move, told.public)
         return held.after_refusal(told.move)
+
+    def foresight(self, held: KriegspielSet, later: Sequence[HeardReading]) -> None:
+        """What is announced later is not looked at."""
 
     def rows(self, held: KriegspielSet, told: HeardReading | None) -> U64Array:
         """[n, 5 + k] what a belief holds as positions of the search."""

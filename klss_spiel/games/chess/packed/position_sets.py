@@ -20,6 +20,8 @@ game tells a player `packed.positions.observation_from_text`).
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -39,6 +41,10 @@ from klss_spiel.games.chess.packed.kernels import beliefs as kernels
 from klss_spiel.games.chess.packed.move_prior import MovePrior
 from klss_spiel.games.chess.packed.positions import Layout, layout, pack, pack_move
 from klss_spiel.games.chess.packed.transition import Transition
+
+# What is seen later than so many plies ahead is not looked at, and how many moves a player has.
+_FORESEEN_PLIES: Final = 40
+_MOVES: Final = 30.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,7 +120,7 @@ class PositionSet:
         """
         if self.side != self.viewer:
             raise ValueError(f"expected the turn of side {self.viewer}, it is that of {self.side}")
-        demands = self._demands(observation)
+        demands = self._demands(observation, 1 - self.side)
         word = pack_move(self.board, move)
         moved, origin = kernels.move_and_filter(self.positions, self.viewer, word, demands)
         weights = None if self.weights is None else self.weights[origin]
@@ -136,7 +142,7 @@ class PositionSet:
             raise ValueError(f"expected the turn of side {1 - self.viewer}, got {self.side}")
         if limit < 1:
             raise ValueError(f"expected a limit of 1 or more positions, got {limit}")
-        demands = self._demands(observation)
+        demands = self._demands(observation, 1 - self.side)
         before = np.ascontiguousarray(self.positions)
         game = (self.board.masks, self.transition.variant.queen_only)
 
@@ -156,13 +162,32 @@ class PositionSet:
         found = collect(step, len(before), 2 * len(before), limit, weighted, salt)
         return replaced(self, found, side=1 - self.side)
 
-    def _demands(self, observation: U64Array) -> U64Array:
+    def foresight(self, later: Sequence[U64Array]) -> FloatArray:
+        """[n] how far later observations ([5] each) speak for the positions, as logarithms.
+
+        Each has a ply to itself. A guess at the logarithm of how likely the opponent's moves
+        lead there: a piece that has to be somewhere else gets there by one of some thirty
+        moves, at any of the opponent's turns until then, and changes two cells.
+        """
+        foresight: FloatArray = np.zeros(len(self))
+        if len(later):
+            seen = later[:_FORESEEN_PLIES]
+            sides = [self.side ^ (ply % 2) for ply in range(1, len(seen) + 1)]
+            demands = np.stack([self._demands(*pair) for pair in zip(seen, sides, strict=True)])
+            # The opponent's turns up to each of them: none before the view after an own move.
+            turns = np.cumsum([side == self.viewer for side in sides])
+            costs = np.log(np.maximum(_MOVES / np.maximum(turns, 0.1), 1.0)) / 2.0
+            foresight -= kernels.surprises(
+                np.ascontiguousarray(self.positions), self.viewer, demands, costs
+            )
+        return foresight
+
+    def _demands(self, observation: U64Array, to_move: int) -> U64Array:
+        """The filter of an observation [5] that is made with a side to move."""
         if observation.shape != (5,) or observation.dtype != np.uint64:
             raise ValueError(
                 "expected an observation [5] of uint64, "
                 f"got {list(observation.shape)} of {observation.dtype}"
             )
-        demands: U64Array = kernels.make_filter(
-            observation, 1 - self.side, self.viewer, self.board.masks
-        )
+        demands: U64Array = kernels.make_filter(observation, to_move, self.viewer, self.board.masks)
         return demands

@@ -13,17 +13,19 @@ Information states are read by `packed.information_states`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import U64Array
+from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.packed import positions as packed
-from klss_spiel.games.chess.packed.chess_belief import BeliefLimits, ChessBelief
+from klss_spiel.games.chess.packed.believable_game import BeliefLimits
+from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, distinct
 from klss_spiel.games.chess.packed.counted_positions import (
     boards_of,
@@ -90,6 +92,7 @@ class DarkChess(ToldGame):
         """Compiles or loads what only large beliefs use."""
         words = boards_of(self.expand(self._start, self._start_keys[:, None]).position)
         distinct(words, limit=1)
+        self.first_held(0).foresight([self.told.read(0, "White").observation])
 
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
         """[n] who is to move."""
@@ -181,6 +184,10 @@ class DarkChess(ToldGame):
         if told.move is None:
             return held.after_opponent_move(told.observation, limit, salt)
         return held.after_own_move(told.move, told.observation)
+
+    def foresight(self, held: PositionSet, later: Sequence[Reading]) -> FloatArray:
+        """[n] how far what is told later speaks for positions, as logarithms."""
+        return held.foresight([told.observation for told in later])
 
     def rows(self, held: PositionSet, told: Reading | None) -> U64Array:
         """[n, 5] what a belief holds as positions of the search."""

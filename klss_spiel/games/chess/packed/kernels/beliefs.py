@@ -136,6 +136,41 @@ def consistent(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, viewer: Any, deman
 
 
 @kernel
+def surprises(positions: Any, viewer: Any, later: Any, costs: Any) -> Any:
+    """How far positions are from what the viewer sees later.
+
+    A cell counts at the first of the later observations that says something of it, if a piece
+    of the opponent has to come there or to leave it until then.
+
+    Args:
+        positions: [n, 4] packed positions.
+        viewer: colour of the player who believes.
+        later: [k, FILTER_WORDS] filters of the observations, in order.
+        costs: [k] of a cell that counts at each of them.
+
+    Returns:
+        [n] sums of costs.
+    """
+    player = np.uint64(viewer)
+    sums = np.zeros(len(positions))
+    for i in range(len(positions)):
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        occupied = p0 | p1 | p2
+        foes = occupied & (~p3 if player else p3)
+        new = FULL
+        for j in range(len(later)):
+            demands = later[j]
+            then = demands[_O0] | demands[_O1] | demands[_O2]
+            foes_then = then & (~demands[_O3] if player else demands[_O3])
+            said = demands[_BLOCKED] | demands[_EMPTY]
+            wrong = conflicts(p0, p1, p2, p3 & occupied, player, demands)
+            wrong &= foes | foes_then | said
+            sums[i] += costs[j] * bit_count(wrong & new)
+            new &= ~(demands[_SEEN] | said)
+    return sums
+
+
+@kernel
 def possible_last_moves(
     p0: Any, p1: Any, p2: Any, p3: Any, viewer: Any, masks: Any, demands: Any, moves: Any
 ) -> Any:
