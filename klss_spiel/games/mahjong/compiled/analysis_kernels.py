@@ -13,6 +13,7 @@ import numpy as np
 
 from klss_spiel.games.mahjong import actions, tiles
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance
+from klss_spiel.games.mahjong.compiled.knowledge_kernels import know_discards, know_waiting
 from klss_spiel.games.mahjong.compiled.layout import (
     COPIES,
     DECLARING,
@@ -36,7 +37,6 @@ from klss_spiel.games.mahjong.compiled.layout import (
     TILE,
     WAITS,
 )
-from klss_spiel.games.mahjong.compiled.memo_kernels import know_discards, know_waiting
 from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS, write_claimed
 from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, distance_with
 from klss_spiel.games.mahjong.rules import Phase
