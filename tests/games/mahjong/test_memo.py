@@ -12,9 +12,10 @@ from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
 from klss_spiel.games.mahjong.compiled.environment import MahjongBatch, options_of
 from klss_spiel.games.mahjong.compiled.knowledge_kernels import know_discards, know_waiting
 from klss_spiel.games.mahjong.compiled.memo_kernels import (
-    _find,
+    FACTS,
     _set_facts,
     clear,
+    find,
     lacking_of,
     new_memo,
 )
@@ -126,10 +127,10 @@ def test_a_new_hand_takes_the_place_of_the_older_of_two():
     table = new_memo(1).hands
     code = np.uint64(1)
     for key in (5, 6, 7):  # two slots
-        slot, known = _find(table, np.uint64(key), code)
+        slot, known = find(table.words, np.uint64(key), code)
         assert not known
         _set_facts(table, slot, key, 0)
-    slot, known = _find(table, np.uint64(6), code)
+    slot, known = find(table.words, np.uint64(6), code)
     assert known
-    assert lacking_of(table, slot) == 6
-    assert not _find(table, np.uint64(5), code)[1]
+    assert lacking_of(table.words[slot, FACTS]) == 6
+    assert not find(table.words, np.uint64(5), code)[1]

@@ -30,6 +30,7 @@ from klss_spiel.games.mahjong.compiled.layout import (
     NUM_MELDS,
     PLAYER,
     RIVER_SIZE,
+    ROW,
 )
 from klss_spiel.games.mahjong.compiled.prospect_kernels import (
     _NUM_MELDS,
@@ -54,7 +55,7 @@ _NUM_PATTERNS: Final = _PATTERNS.shape[0]
 
 # A hand in a table: its key, facts, and what it is worth as it is or after each draw.
 _KEY: Final = 0
-_FACTS: Final = 2
+FACTS: Final = 2
 WORTH: Final = 3
 
 # Facts: tiles lacking, the mask of kinds that bring the hand nearer, when it was learned.
@@ -96,14 +97,18 @@ class HandMemo(NamedTuple):
         draws: [s, 3 + 16] and after each draw; a win that is not scored yet is worth 0.
         own: see `write_own`.
         patterns: see `prospect_kernels`.
-        worth: [16] what draws are worth.
+        counts: [3, 16] numbers of tiles; for `analysis_kernels`, as what follows.
+        worths: [2, 16] what hands are worth.
+        row: [ROW] a game.
     """
 
     hands: HandTable
     draws: HandTable
     own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
     patterns: tuple[npt.NDArray[Any], ...]
-    worth: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    worths: npt.NDArray[np.float64]
+    row: npt.NDArray[np.int32]
 
 
 def _new_table(bits: int, num_values: int) -> HandTable:
@@ -119,7 +124,8 @@ def new_memo(bits: int = 15) -> HandMemo:
         np.zeros((_RANKS, _COUNTS), np.int64),
     )
     hands, draws = _new_table(bits, 1), _new_table(max(bits - 1, 1), _K)
-    return HandMemo(hands, draws, own, _new_patterns(), np.zeros(_K))
+    counts, worths = np.zeros((3, _K), np.int64), np.zeros((2, _K))
+    return HandMemo(hands, draws, own, _new_patterns(), counts, worths, np.zeros(ROW, np.int32))
 
 
 def clear(memo: HandMemo) -> None:
@@ -129,22 +135,22 @@ def clear(memo: HandMemo) -> None:
 
 
 @kernel
-def lacking_of(table: Any, slot: int) -> Any:
-    """Tiles that the hand of a slot lacks."""
-    return np.int64(table.words[slot, _FACTS] & _LACKING_MASK)
+def lacking_of(facts: Any) -> Any:
+    """Tiles that a hand lacks."""
+    return np.int64(facts & _LACKING_MASK)
 
 
 @kernel
-def nearer_of(table: Any, slot: int) -> Any:
-    """Mask of the kinds that bring the hand of a slot nearer; with draws only."""
-    return np.int64((table.words[slot, _FACTS] >> _NEARER_SHIFT) & _NEARER_MASK)
+def nearer_of(facts: Any) -> Any:
+    """Mask of the kinds that bring a hand nearer; of hands with draws only."""
+    return np.int64((facts >> _NEARER_SHIFT) & _NEARER_MASK)
 
 
 @kernel
 def _set_facts(table: Any, slot: int, lacking: int, nearer: int) -> None:
     table.clock[0] += np.uint64(1)
     facts = np.uint64(lacking) | (np.uint64(nearer) << _NEARER_SHIFT)
-    table.words[slot, _FACTS] = facts | (table.clock[0] << _AGE_SHIFT)
+    table.words[slot, FACTS] = facts | (table.clock[0] << _AGE_SHIFT)
 
 
 @kernel
@@ -245,16 +251,19 @@ def _code(row: Any) -> Any:
 
 
 @kernel
-def _key_of(suit: Any, honours: Any, completable: int) -> Any:
+def key_of(suit: Any, honours: Any, completable: int) -> Any:
     """A number of a hand and the patterns that it may complete."""
     hand = np.uint64(suit) | (np.uint64(honours) << _HONOUR_SHIFT)
     return hand | (np.uint64(completable) << _PATTERN_SHIFT)
 
 
 @kernel
-def _find(table: Any, first: Any, second: Any) -> Any:
-    """The slot of a hand, and whether it is known; a new hand takes the older of two slots."""
-    words = table.words
+def find(words: Any, first: Any, second: Any) -> Any:
+    """The slot of a hand in a table's words, and whether it is known.
+
+    A new hand takes the older of two slots. Short and with few arguments, so that it is part
+    of the loops that call it: passing a whole memo takes longer than looking up.
+    """
     mixed = (first ^ (second * _MIX_SECOND)) * _MIX_FIRST
     slot = np.int64((mixed >> _HASH_SHIFT) & np.uint64(words.shape[0] - 1))
     if words[slot, _KEY] == first and words[slot, _KEY + 1] == second:
@@ -262,7 +271,7 @@ def _find(table: Any, first: Any, second: Any) -> Any:
     other = slot ^ 1
     if words[other, _KEY] == first and words[other, _KEY + 1] == second:
         return other, True
-    if words[other, _FACTS] >> _AGE_SHIFT < words[slot, _FACTS] >> _AGE_SHIFT:
+    if words[other, FACTS] >> _AGE_SHIFT < words[slot, FACTS] >> _AGE_SHIFT:
         slot = other
     words[slot, _KEY] = first
     words[slot, _KEY + 1] = second
@@ -270,9 +279,8 @@ def _find(table: Any, first: Any, second: Any) -> Any:
 
 
 @kernel
-def completable_by(own: Any, unseen: Any) -> Any:
+def completable_by(hand: Any, enough: Any, unseen: Any) -> Any:
     """Mask of patterns whose tiles the hand has or may still draw."""
-    _, hand, enough = own
     mask = (1 << _NUM_PATTERNS) - 1
     for kind in range(_RANKS):
         mask &= enough[kind, hand[kind] + unseen[kind]]
@@ -280,31 +288,28 @@ def completable_by(own: Any, unseen: Any) -> Any:
 
 
 @kernel
-def as_it_is(
+def learn(
     tables: Any,
     weights: Any,
     memo: Any,
-    code: Any,
+    slot: int,
     suit: Any,
     honours: Any,
     completable: int,
     discarded: int,
-) -> Any:
-    """The slot of a hand among hands as they are.
+) -> None:
+    """Writes what a hand is worth as it is.
 
     Args:
         tables: see `distance_kernels`.
         weights: see `prospect_kernels.weights_of`.
         memo: its `own` has the hand's counts, still with a tile that is discarded.
-        code: see `write_own`.
+        slot: of the hand in `memo.hands`.
         suit: code of its ranks.
         honours: code of its honours.
         completable: mask of patterns, see `completable_by`.
         discarded: kind of that tile, or NO_TILE.
     """
-    slot, known = _find(memo.hands, _key_of(suit, honours, completable), code)
-    if known:
-        return slot
     standing, hand, _ = memo.own
     lacking, best = _worth_without_patterns(tables, weights, suit, honours, standing)
     if standing[_SETS] == 4 and completable != 0:
@@ -321,40 +326,10 @@ def as_it_is(
             hand[discarded] += 1
     memo.hands.values[slot, WORTH] = best
     _set_facts(memo.hands, slot, lacking, 0)
-    return slot
 
 
 @kernel
-def with_draws(
-    tables: Any,
-    weights: Any,
-    memo: Any,
-    code: Any,
-    suit: Any,
-    honours: Any,
-    completable: int,
-    discarded: int,
-    now: float,
-    lacking: int,
-) -> Any:
-    """The slot of a hand among those with draws.
-
-    Arguments are those of `as_it_is`, and what is known of the hand as it is: what it is
-    worth, and tiles lacking.
-    """
-    slot, known = _find(memo.draws, _key_of(suit, honours, completable), code)
-    if not known:
-        hand = memo.own[1]
-        if discarded >= 0:
-            hand[discarded] -= 1
-        _learn_draws(tables, weights, memo, slot, suit, honours, completable, now, lacking)
-        if discarded >= 0:
-            hand[discarded] += 1
-    return slot
-
-
-@kernel
-def _learn_draws(
+def learn_draws(
     tables: Any,
     weights: Any,
     memo: Any,
@@ -362,10 +337,18 @@ def _learn_draws(
     suit: Any,
     honours: Any,
     completable: int,
+    discarded: int,
     now: float,
     lacking: int,
 ) -> None:
+    """Writes what a hand is worth after each draw.
+
+    Arguments are those of `learn` with a slot in `memo.draws`, and what is known of the hand
+    as it is: what it is worth, and tiles lacking.
+    """
     standing, hand, _ = memo.own
+    if discarded >= 0:
+        hand[discarded] -= 1
     patterns = memo.patterns
     need, missing, rest, _, _ = patterns
     hopeful = 0  # patterns
@@ -390,3 +373,5 @@ def _learn_draws(
                 )
             values[kind] = best
     _set_facts(memo.draws, slot, lacking, nearer)
+    if discarded >= 0:
+        hand[discarded] += 1
