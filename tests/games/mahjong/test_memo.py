@@ -10,7 +10,15 @@ from klss_spiel.games.mahjong.compiled import layout, prospect_kernels
 from klss_spiel.games.mahjong.compiled.analysis_kernels import discard_quality, unseen_by
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
 from klss_spiel.games.mahjong.compiled.environment import MahjongBatch, options_of
-from klss_spiel.games.mahjong.compiled.memo_kernels import know_discards, know_waiting, new_memo
+from klss_spiel.games.mahjong.compiled.knowledge_kernels import know_discards, know_waiting
+from klss_spiel.games.mahjong.compiled.memo_kernels import (
+    FACTS,
+    _set_facts,
+    clear,
+    find,
+    lacking_of,
+    new_memo,
+)
 from klss_spiel.games.mahjong.compiled.model_game import MahjongModelGame, can_search
 from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
 from klss_spiel.games.mahjong.compiled.rules_kernels import change, distance_with
@@ -84,7 +92,7 @@ def test_features_do_not_depend_on_what_was_kept():
     claims = 0
     for _ in range(40):
         seen = used.observe()
-        fresh._memo.words[:] = 0
+        clear(fresh._memo)
         np.testing.assert_array_equal(fresh.observe().features, seen.features)
         claims += int((used.rows[:, layout.PHASE] == Phase.CLAIM).sum())
         for games in (fresh, used):
@@ -113,3 +121,16 @@ def test_a_search_does_not_depend_on_what_was_kept():
         np.testing.assert_array_equal(reports[0].values, reports[1].values)
         np.testing.assert_array_equal(reports[0].values, reports[2].values)
         assert reports[0].actions[0] >= actions.DISCARD
+
+
+def test_a_new_hand_takes_the_place_of_the_older_of_two():
+    table = new_memo(1).hands
+    code = np.uint64(1)
+    for key in (5, 6, 7):  # two slots
+        slot, known = find(table.words, np.uint64(key), code)
+        assert not known
+        _set_facts(table, slot, key, 0)
+    slot, known = find(table.words, np.uint64(6), code)
+    assert known
+    assert lacking_of(table.words[slot, FACTS]) == 6
+    assert not find(table.words, np.uint64(5), code)[1]

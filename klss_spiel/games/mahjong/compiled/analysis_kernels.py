@@ -13,6 +13,7 @@ import numpy as np
 
 from klss_spiel.games.mahjong import actions, tiles
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance
+from klss_spiel.games.mahjong.compiled.knowledge_kernels import know_discards, know_waiting
 from klss_spiel.games.mahjong.compiled.layout import (
     COPIES,
     DECLARING,
@@ -31,12 +32,12 @@ from klss_spiel.games.mahjong.compiled.layout import (
     READY,
     RIVER,
     RIVER_SIZE,
+    ROW,
     SETS,
     SUIT_CODE,
     TILE,
     WAITS,
 )
-from klss_spiel.games.mahjong.compiled.memo_kernels import know_discards, know_waiting
 from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS, write_claimed
 from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, distance_with
 from klss_spiel.games.mahjong.rules import Phase
@@ -212,9 +213,11 @@ def _write_knowledge(
 ) -> None:
     """Writes the parts of the vector about how near hands are and what they are worth."""
     player, tile = row[PLAYER], row[TILE]
-    mine = row.copy()
-    lacking, accepted = np.zeros(_K, np.int64), np.zeros(_K, np.int64)
-    at_once, judged = np.zeros(_K), np.zeros(_K)
+    mine = memo.row
+    for i in range(ROW):
+        mine[i] = row[i]
+    lacking, accepted = memo.counts[0], memo.counts[1]
+    at_once, judged = memo.worths[0], memo.worths[1]
     good, claims, worth = 8, 8 + 2 * _K, 8 + 2 * _K + 2 + _HEADS
     if row[PHASE] == _DISCARD_PHASE:
         distance_now = distance_with(tables, options, row, player, _NO_TILE, 0, _NO_TILE, 0)
@@ -264,7 +267,7 @@ def write_features(tables: Any, options: Any, memo: Any, row: Any, legal: Any, o
     player = row[PLAYER]
     opponent = 1 - player
     hand = HAND + _K * player
-    unseen = np.zeros(_K, np.int64)
+    unseen = memo.counts[2]
     unseen_by(options, row, player, unseen)
     at = _thermometer(out, 0, row, hand)
     at = _thermometer(out, at, row, RIVER + _K * player)

@@ -4,7 +4,11 @@ Features and searches meet the same hands over and over: most draws do not help 
 discarded at once. What is kept of a hand without a tile too many depends on nothing but the
 hand, what its player has laid out, and which patterns of three chows can still be completed;
 how many tiles of each kind are unseen weighs it afterwards. So whoever reads the memo finds
-exactly what would be computed anew, whatever it has kept. A memo is for one variant.
+exactly what would be computed anew, whatever it has kept. A memo is for one variant. See
+`knowledge_kernels` for who reads it.
+
+There are two tables: a small one of hands as they are, which are asked for most and should
+stay in a processor's cache, and one of what hands are worth after each draw.
 """
 
 from __future__ import annotations
@@ -15,59 +19,50 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.games.mahjong import tiles
-from klss_spiel.games.mahjong.compiled.distance_kernels import distance
 from klss_spiel.games.mahjong.compiled.layout import (
     END,
     FLOWERS,
     HAND,
     HEAVENLY,
-    HONOUR_CODE,
     MELD_KIND,
     MELD_TILE,
     NEXT,
     NUM_MELDS,
-    PHASE,
     PLAYER,
-    READY,
     RIVER_SIZE,
-    SUIT_CODE,
-    TILE,
+    ROW,
 )
 from klss_spiel.games.mahjong.compiled.prospect_kernels import (
     _NUM_MELDS,
     _PATTERNS,
     _SETS,
-    LOOK,
-    LOSS,
     NUM_STANDING,
     _new_patterns,
     _worth_by_patterns,
     _worth_without_patterns,
-    _write_patterns,
+    _write_lacks,
+    _write_needs,
     write_ceilings,
     write_standing,
 )
-from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, change, points_of_win
-from klss_spiel.games.mahjong.rules import Phase
+from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER
 from klss_spiel.kernels import kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
-_CLAIM_PHASE: Final = int(Phase.CLAIM)
 _COUNTS: Final = tiles.MAX_COPIES + 1
 _NUM_PATTERNS: Final = _PATTERNS.shape[0]
 
-# A hand in the memo: its key, facts, what it is worth as it is and after each draw.
+# A hand in a table: its key, facts, and what it is worth as it is or after each draw.
 _KEY: Final = 0
-_FACTS: Final = 2
-_AS_IT_IS: Final = 3
-_AFTER: Final = 4
-_WORDS: Final = _AFTER + _K
+FACTS: Final = 2
+WORTH: Final = 3
 
-# How much is known of a hand.
-_NOTHING: Final = 0
-_NO_DRAWS: Final = 1
-_ALL: Final = 2
+# Facts: tiles lacking, the mask of kinds that bring the hand nearer, when it was learned.
+_LACKING_MASK: Final = np.uint64(63)
+_NEARER_SHIFT: Final = np.uint64(6)
+_NEARER_MASK: Final = np.uint64((1 << _K) - 1)
+_AGE_SHIFT: Final = np.uint64(24)
 
 # A code of ranks has 21 bits, one of honours 17, patterns 16.
 _HONOUR_SHIFT: Final = np.uint64(21)
@@ -80,65 +75,96 @@ _FLAG_BITS: Final = np.uint64(5)
 _FLOWER_BITS: Final = np.uint64(4)
 
 
-class HandMemo(NamedTuple):
-    """A table of hands, changed by whoever reads it. Letters: s slots, a power of two.
+class HandTable(NamedTuple):
+    """Hands by key. Letters: s slots, a power of two.
 
     Attributes:
-        words: [s, 20] key (two words, 0 for none), facts (see `_facts`), and 17 values.
-        values: the same memory as float64; a win that is not scored yet is worth 0.
-        own: arrays to work with; see `_write_own`.
-        patterns: arrays to work with; see `prospect_kernels`.
+        words: [s, 3 + values] key (two words, 0 for none), facts, and values.
+        values: the same memory as float64.
+        clock: [1] hands learned so far; tells which of two is older.
     """
 
     words: npt.NDArray[np.uint64]
     values: npt.NDArray[np.float64]
+    clock: npt.NDArray[np.uint64]
+
+
+class HandMemo(NamedTuple):
+    """Tables of hands, changed by whoever reads them, and arrays to work with.
+
+    Attributes:
+        hands: what hands are worth as they are.
+        draws: [s, 3 + 16] and after each draw; a win that is not scored yet is worth 0.
+        own: see `write_own`.
+        patterns: see `prospect_kernels`.
+        counts: [3, 16] numbers of tiles; for `analysis_kernels`, as what follows.
+        worths: [2, 16] what hands are worth.
+        row: [ROW] a game.
+    """
+
+    hands: HandTable
+    draws: HandTable
     own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
     patterns: tuple[npt.NDArray[Any], ...]
+    counts: npt.NDArray[np.int64]
+    worths: npt.NDArray[np.float64]
+    row: npt.NDArray[np.int32]
+
+
+def _new_table(bits: int, num_values: int) -> HandTable:
+    words = np.zeros((1 << bits, WORTH + num_values), np.uint64)
+    return HandTable(words, words.view(np.float64), np.zeros(1, np.uint64))
 
 
 def new_memo(bits: int = 15) -> HandMemo:
-    """An empty memo of 2^bits hands (160 bytes each)."""
-    words = np.zeros((1 << bits, _WORDS), np.uint64)
+    """An empty memo of 2^bits hands (32 bytes each), half of them with draws (152 bytes)."""
     own = (
         np.zeros(NUM_STANDING, np.int64),
         np.zeros(_K, np.int64),
         np.zeros((_RANKS, _COUNTS), np.int64),
     )
-    return HandMemo(words, words.view(np.float64), own, _new_patterns())
+    hands, draws = _new_table(bits, 1), _new_table(max(bits - 1, 1), _K)
+    counts, worths = np.zeros((3, _K), np.int64), np.zeros((2, _K))
+    return HandMemo(hands, draws, own, _new_patterns(), counts, worths, np.zeros(ROW, np.int32))
+
+
+def clear(memo: HandMemo) -> None:
+    """Forgets every hand."""
+    memo.hands.words[:] = 0
+    memo.draws.words[:] = 0
 
 
 @kernel
-def _facts(known: int, lacking: int, nearer: int) -> Any:
-    """How much is known, tiles lacking, and the mask of kinds that bring the hand nearer."""
-    return np.uint64(known + 4 * lacking + 256 * nearer)
+def lacking_of(facts: Any) -> Any:
+    """Tiles that a hand lacks."""
+    return np.int64(facts & _LACKING_MASK)
 
 
 @kernel
-def _known(memo: Any, slot: int) -> Any:
-    return np.int64(memo.words[slot, _FACTS]) & 3
+def nearer_of(facts: Any) -> Any:
+    """Mask of the kinds that bring a hand nearer; of hands with draws only."""
+    return np.int64((facts >> _NEARER_SHIFT) & _NEARER_MASK)
 
 
 @kernel
-def _lacking(memo: Any, slot: int) -> Any:
-    return (np.int64(memo.words[slot, _FACTS]) >> 2) & 63
+def _set_facts(table: Any, slot: int, lacking: int, nearer: int) -> None:
+    table.clock[0] += np.uint64(1)
+    facts = np.uint64(lacking) | (np.uint64(nearer) << _NEARER_SHIFT)
+    table.words[slot, FACTS] = facts | (table.clock[0] << _AGE_SHIFT)
 
 
 @kernel
-def _nearer(memo: Any, slot: int) -> Any:
-    return np.int64(memo.words[slot, _FACTS]) >> 8
-
-
-@kernel
-def _write_own(options: Any, row: Any, own: Any) -> Any:
+def write_own(options: Any, row: Any, memo: Any) -> Any:
     """Writes what is common to the hands of a player, and returns its code.
 
     Args:
         options: see `rules_kernels`.
         row: the game; its player to move is looked at.
-        own: gets standing, counts of the hand, and [9, 5] masks of the patterns for which so
-            many tiles of a rank are enough.
+        memo: its `own` gets standing, counts of the hand, and [9, 5] masks of the patterns
+            for which so many tiles of a rank are enough; its `patterns` what melds leave.
     """
-    standing, hand, enough = own
+    standing, hand, enough = memo.own
+    need, _, _, free, _ = memo.patterns
     player = row[PLAYER]
     write_standing(options, row, player, standing)
     for kind in range(_K):
@@ -146,6 +172,11 @@ def _write_own(options: Any, row: Any, own: Any) -> Any:
     num_chows = 0
     for head in range(_RANKS):
         num_chows += standing[head]
+    if num_chows == 0:
+        need[:] = _NEED
+        free[:] = 1 - standing[_NUM_MELDS]
+    else:
+        _write_needs(standing, need, free)
     if standing[_SETS] == 4 and num_chows == 0 and standing[_NUM_MELDS] <= 1:
         enough[:] = _ENOUGH
     else:
@@ -179,13 +210,16 @@ def _write_enough(standing: Any, enough: Any) -> None:
                 enough[kind, number] |= bit
 
 
-def _enough_without_melds() -> npt.NDArray[np.int64]:
+def _without_melds() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    standing = np.zeros(NUM_STANDING, np.int64)
     enough = np.zeros((_RANKS, _COUNTS), np.int64)
-    _write_enough(np.zeros(NUM_STANDING, np.int64), enough)
-    return enough
+    _write_enough(standing, enough)
+    need, _, _, free, _ = _new_patterns()
+    _write_needs(standing, need, free)
+    return enough, need
 
 
-_ENOUGH: Final = _enough_without_melds()
+_ENOUGH, _NEED = _without_melds()
 
 
 @kernel
@@ -217,28 +251,36 @@ def _code(row: Any) -> Any:
 
 
 @kernel
-def _find(memo: Any, first: Any, second: Any) -> Any:
-    """The slot of a hand, in which nothing is known if the hand is new."""
-    words = memo.words
-    mixed = (first ^ (second * _MIX_SECOND)) * _MIX_FIRST
-    slot = np.int64((mixed >> _HASH_SHIFT) & np.uint64(words.shape[0] - 1))
-    other = slot ^ 1
-    if words[slot, _KEY] == first and words[slot, _KEY + 1] == second:
-        return slot
-    if words[other, _KEY] == first and words[other, _KEY + 1] == second:
-        return other
-    if words[slot, _KEY + 1] != 0 and words[other, _KEY + 1] == 0:
-        slot = other
-    words[slot, _KEY] = first
-    words[slot, _KEY + 1] = second
-    words[slot, _FACTS] = 0
-    return slot
+def key_of(suit: Any, honours: Any, completable: int) -> Any:
+    """A number of a hand and the patterns that it may complete."""
+    hand = np.uint64(suit) | (np.uint64(honours) << _HONOUR_SHIFT)
+    return hand | (np.uint64(completable) << _PATTERN_SHIFT)
 
 
 @kernel
-def _completable(own: Any, unseen: Any) -> Any:
+def find(words: Any, first: Any, second: Any) -> Any:
+    """The slot of a hand in a table's words, and whether it is known.
+
+    A new hand takes the older of two slots. Short and with few arguments, so that it is part
+    of the loops that call it: passing a whole memo takes longer than looking up.
+    """
+    mixed = (first ^ (second * _MIX_SECOND)) * _MIX_FIRST
+    slot = np.int64((mixed >> _HASH_SHIFT) & np.uint64(words.shape[0] - 1))
+    if words[slot, _KEY] == first and words[slot, _KEY + 1] == second:
+        return slot, True
+    other = slot ^ 1
+    if words[other, _KEY] == first and words[other, _KEY + 1] == second:
+        return other, True
+    if words[other, FACTS] >> _AGE_SHIFT < words[slot, FACTS] >> _AGE_SHIFT:
+        slot = other
+    words[slot, _KEY] = first
+    words[slot, _KEY + 1] = second
+    return slot, False
+
+
+@kernel
+def completable_by(hand: Any, enough: Any, unseen: Any) -> Any:
     """Mask of patterns whose tiles the hand has or may still draw."""
-    _, hand, enough = own
     mask = (1 << _NUM_PATTERNS) - 1
     for kind in range(_RANKS):
         mask &= enough[kind, hand[kind] + unseen[kind]]
@@ -246,53 +288,7 @@ def _completable(own: Any, unseen: Any) -> Any:
 
 
 @kernel
-def _look_up(
-    tables: Any,
-    weights: Any,
-    memo: Any,
-    code: Any,
-    suit: Any,
-    honours: Any,
-    completable: int,
-    with_draws: bool,
-) -> Any:
-    """The slot of a hand (counts in `memo.own`, codes of ranks and honours), now known."""
-    first = np.uint64(suit) | (np.uint64(honours) << _HONOUR_SHIFT)
-    slot = _find(memo, first | (np.uint64(completable) << _PATTERN_SHIFT), code)
-    known = _known(memo, slot)
-    if known == _NOTHING or (with_draws and known == _NO_DRAWS):
-        _learn(tables, weights, memo, slot, suit, honours, completable, with_draws)
-    return slot
-
-
-@kernel
-def _look_up_without(
-    tables: Any,
-    weights: Any,
-    memo: Any,
-    code: Any,
-    suit: Any,
-    honours: Any,
-    completable: int,
-    unseen: Any,
-    kind: int,
-    with_draws: bool,
-) -> Any:
-    """`_look_up` of a hand after a discard; arguments are those before it."""
-    _, hand, enough = memo.own
-    if kind < _RANKS:
-        suit = suit - _POWER[kind]
-        completable &= enough[kind, hand[kind] - 1 + unseen[kind]]
-    else:
-        honours = honours - _POWER[kind]
-    hand[kind] -= 1
-    slot = _look_up(tables, weights, memo, code, suit, honours, completable, with_draws)
-    hand[kind] += 1
-    return slot
-
-
-@kernel
-def _learn(
+def learn(
     tables: Any,
     weights: Any,
     memo: Any,
@@ -300,170 +296,82 @@ def _learn(
     suit: Any,
     honours: Any,
     completable: int,
-    with_draws: bool,
+    discarded: int,
 ) -> None:
-    """Writes what is not known of the hand of a slot."""
+    """Writes what a hand is worth as it is.
+
+    Args:
+        tables: see `distance_kernels`.
+        weights: see `prospect_kernels.weights_of`.
+        memo: its `own` has the hand's counts, still with a tile that is discarded.
+        slot: of the hand in `memo.hands`.
+        suit: code of its ranks.
+        honours: code of its honours.
+        completable: mask of patterns, see `completable_by`.
+        discarded: kind of that tile, or NO_TILE.
+    """
     standing, hand, _ = memo.own
-    wanted = standing[_SETS] - standing[_NUM_MELDS]
-    patterns = memo.patterns
-    need, missing, rest, free, ceiling = patterns
-    with_patterns = standing[_SETS] == 4 and completable != 0
-    if with_patterns:
-        _write_patterns(hand, suit, standing, need, missing, rest, free)
+    lacking, best = _worth_without_patterns(tables, weights, suit, honours, standing)
+    if standing[_SETS] == 4 and completable != 0:
+        patterns = memo.patterns
+        need, missing, rest, _, ceiling = patterns
+        if discarded >= 0:
+            hand[discarded] -= 1
+        _write_lacks(hand, suit, need, missing, rest)
         ceiling[:] = np.inf
-    if _known(memo, slot) == _NOTHING:
-        lacking = distance(tables, suit, honours, wanted, _seven_pairs(standing))
-        best = _worth_without_patterns(tables, weights, suit, honours, standing)
-        if with_patterns:
-            best = _worth_by_patterns(
-                tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
-            )
-        memo.values[slot, _AS_IT_IS] = best
-        memo.words[slot, _FACTS] = _facts(_NO_DRAWS, lacking, 0)
-    if not with_draws:
-        return
-    if with_patterns:
-        now = memo.values[slot, _AS_IT_IS]
-        write_ceilings(tables, weights, honours, completable, standing, patterns, now)
-    lacking, nearer = _lacking(memo, slot), 0
+        best = _worth_by_patterns(
+            tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
+        )
+        if discarded >= 0:
+            hand[discarded] += 1
+    memo.hands.values[slot, WORTH] = best
+    _set_facts(memo.hands, slot, lacking, 0)
+
+
+@kernel
+def learn_draws(
+    tables: Any,
+    weights: Any,
+    memo: Any,
+    slot: int,
+    suit: Any,
+    honours: Any,
+    completable: int,
+    discarded: int,
+    now: float,
+    lacking: int,
+) -> None:
+    """Writes what a hand is worth after each draw.
+
+    Arguments are those of `learn` with a slot in `memo.draws`, and what is known of the hand
+    as it is: what it is worth, and tiles lacking.
+    """
+    standing, hand, _ = memo.own
+    if discarded >= 0:
+        hand[discarded] -= 1
+    patterns = memo.patterns
+    need, missing, rest, _, _ = patterns
+    hopeful = 0  # patterns
+    if standing[_SETS] == 4 and completable != 0:
+        _write_lacks(hand, suit, need, missing, rest)
+        hopeful = write_ceilings(tables, weights, honours, completable, standing, patterns, now)
+    nearer = 0
+    values = memo.draws.values[slot, WORTH:]
     for kind in range(_K):
-        memo.values[slot, _AFTER + kind] = 0.0
+        values[kind] = 0.0
         if hand[kind] >= _COUNTS - 1:
             continue
         more_suit = suit + (_POWER[kind] if kind < _RANKS else 0)
         more_honours = honours + (_POWER[kind] if kind >= _RANKS else 0)
-        left = distance(tables, more_suit, more_honours, wanted, _seven_pairs(standing))
+        left, best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
         if left < lacking:
             nearer |= 1 << kind
         if left > 0:
-            best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
-            if with_patterns:
+            if hopeful != 0:
                 best = _worth_by_patterns(
-                    tables,
-                    weights,
-                    more_honours,
-                    hand,
-                    completable,
-                    standing,
-                    patterns,
-                    kind,
-                    1,
-                    best,
+                    tables, weights, more_honours, hand, hopeful, standing, patterns, kind, 1, best
                 )
-            memo.values[slot, _AFTER + kind] = best
-    memo.words[slot, _FACTS] = _facts(_ALL, lacking, nearer)
-
-
-@kernel
-def _seven_pairs(standing: Any) -> Any:
-    return standing[_SETS] == 4 and standing[_NUM_MELDS] == 0
-
-
-@kernel
-def _mean_over_draws(
-    tables: Any, options: Any, weights: Any, memo: Any, slot: int, row: Any, unseen: Any
-) -> Any:
-    """What the hand of a slot, which is that in the row, is worth; changes the row for a while."""
-    player = row[PLAYER]
-    phase, tile, ready = row[PHASE], row[TILE], row[READY + player]
-    row[PHASE] = _CLAIM_PHASE
-    row[READY + player] = 1
-    wins = _nearer(memo, slot) if _lacking(memo, slot) == 1 else 0
-    total, value = 0, 0.0
-    for kind in range(_K):
-        number = unseen[kind]
-        if number <= 0:
-            continue
-        total += number
-        worth = memo.values[slot, _AFTER + kind]
-        # A kind that is not gone is never the last tile, so that points do not depend on the
-        # rivers; but a tile that is taken from there is still counted there.
-        if wins & (1 << kind) and (worth == 0.0 or kind == tile):
-            row[TILE] = kind
-            worth = weights[LOSS] + points_of_win(tables, options, row)
-            if kind != tile:
-                memo.values[slot, _AFTER + kind] = worth
-        value += number * worth
-    row[PHASE] = phase
-    row[TILE] = tile
-    row[READY + player] = ready
-    return value / max(total, 1)
-
-
-@kernel
-def know_waiting(tables: Any, options: Any, weights: Any, memo: Any, row: Any, unseen: Any) -> Any:
-    """Tiles that a hand lacks which will draw, and what it is worth.
-
-    The latter is that of `prospect_kernels.worth_of_waiting`.
-    """
-    code = _write_own(options, row, memo.own)
-    player = row[PLAYER]
-    suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
-    mask = _completable(memo.own, unseen)
-    slot = _look_up(tables, weights, memo, code, suit, honours, mask, True)
-    return _lacking(memo, slot), _mean_over_draws(tables, options, weights, memo, slot, row, unseen)
-
-
-@kernel
-def know_discards(
-    tables: Any,
-    options: Any,
-    weights: Any,
-    memo: Any,
-    row: Any,
-    unseen: Any,
-    lacking: Any,
-    accepted: Any,
-    at_once: Any,
-    judged: Any,
-) -> Any:
-    """Judges every discard of a hand with a tile too many.
-
-    Args:
-        tables: see `rules_kernels`.
-        options: see `rules_kernels`.
-        weights: see `prospect_kernels.weights_of`.
-        memo: see `HandMemo`.
-        row: the game; changed for a while.
-        unseen: [16] see `analysis_kernels.unseen_by`.
-        lacking: [16] gets what `analysis_kernels.discard_quality` writes,
-        accepted: [16] and this as well;
-        at_once: [16] gets what `prospect_kernels.worth_of_discards` writes;
-        judged: [16] gets what `prospect_kernels.judge_discards` writes.
-
-    Returns:
-        The fewest lacking, the most worth at once, and the most judged.
-    """
-    player = row[PLAYER]
-    _, hand, _ = memo.own
-    code = _write_own(options, row, memo.own)
-    suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
-    mask = _completable(memo.own, unseen)
-    fewest, most_at_once, most = 20, 0.0, 0.0
-    for kind in range(_K):
-        lacking[kind], accepted[kind], at_once[kind], judged[kind] = 20, 0, 0.0, 0.0
-        if hand[kind]:
-            slot = _look_up_without(
-                tables, weights, memo, code, suit, honours, mask, unseen, kind, False
-            )
-            lacking[kind] = _lacking(memo, slot)
-            at_once[kind] = memo.values[slot, _AS_IT_IS]
-            fewest = min(fewest, lacking[kind])
-            most_at_once = max(most_at_once, at_once[kind])
-    for kind in range(_K):
-        promising = at_once[kind] > 0.0 and at_once[kind] >= weights[LOOK] * most_at_once
-        if not promising and lacking[kind] != fewest:
-            continue
-        slot = _look_up_without(
-            tables, weights, memo, code, suit, honours, mask, unseen, kind, True
-        )
-        if lacking[kind] == fewest:
-            for extra in range(_K):
-                if _nearer(memo, slot) & (1 << extra) and unseen[extra] > 0:
-                    accepted[kind] += unseen[extra]
-        if promising:
-            change(row, player, kind, -1)
-            judged[kind] = _mean_over_draws(tables, options, weights, memo, slot, row, unseen)
-            change(row, player, kind, 1)
-            most = max(most, judged[kind])
-    return fewest, most_at_once, most
+            values[kind] = best
+    _set_facts(memo.draws, slot, lacking, nearer)
+    if discarded >= 0:
+        hand[discarded] += 1

@@ -125,20 +125,14 @@ def write_standing(options: Any, row: Any, player: int, standing: Any) -> None:
 
 
 @kernel
-def _write_patterns(
-    hand: Any, suit: Any, standing: Any, need: Any, missing: Any, rest: Any, free: Any
-) -> None:
-    """Writes for each pattern of three chows what a hand has of it.
+def _write_needs(standing: Any, need: Any, free: Any) -> None:
+    """Writes for each pattern of three chows what melds leave of it.
 
     Letters: p patterns.
 
     Args:
-        hand: [16] counts.
-        suit: code of its ranks.
         standing: see `write_standing`.
-        need: [p, 9] gets tiles that its chows need of the hand.
-        missing: [p] gets how many of them the hand lacks.
-        rest: [p] gets the code of ranks that are left.
+        need: [9, p] gets tiles that its chows need of the hand.
         free: [p] gets sets wanted of the rest; below 0 where melds rule the pattern out.
     """
     need[:] = 0
@@ -154,15 +148,32 @@ def _write_patterns(
                 melded += 1
             else:
                 for j in range(3):
-                    need[pattern, head + j] += 1
+                    need[head + j, pattern] += 1
         # Three sets are the pattern's: one is left for other melds.
         free[pattern] = 1 - (standing[_NUM_MELDS] - melded)
-        missing[pattern] = 0
-        rest[pattern] = suit
-        for kind in range(_RANKS):
-            held = min(need[pattern, kind], hand[kind])
-            rest[pattern] -= held * _POWER[kind]
-            missing[pattern] += need[pattern, kind] - held
+
+
+@kernel
+def _write_lacks(hand: Any, suit: Any, need: Any, missing: Any, rest: Any) -> None:
+    """Writes for each pattern of three chows what a hand has of it.
+
+    Letters: p patterns, the last axis, so that the compiler takes many of them at a time.
+
+    Args:
+        hand: [16] counts.
+        suit: code of its ranks.
+        need: [9, p] see `_write_needs`.
+        missing: [p] gets how many needed tiles the hand lacks.
+        rest: [p] gets the code of ranks that are left.
+    """
+    missing[:] = 0
+    rest[:] = suit
+    for kind in range(_RANKS):
+        count, power = hand[kind], _POWER[kind]
+        for pattern in range(_PATTERNS.shape[0]):
+            held = min(need[kind, pattern], count)
+            rest[pattern] -= held * power
+            missing[pattern] += need[kind, pattern] - held
 
 
 @kernel
@@ -191,7 +202,7 @@ def _worth_by_patterns(
             continue
         missing, rest = missing_all[pattern], rest_all[pattern]
         if amount != 0 and changed < _RANKS:
-            if need[pattern, changed] >= hand[changed] + max(amount, 0):
+            if need[changed, pattern] >= hand[changed] + max(amount, 0):
                 missing -= amount
             else:
                 rest += amount * _POWER[changed]
@@ -223,8 +234,10 @@ def write_ceilings(
     standing: Any,
     patterns: Any,
     now: float,
-) -> None:
+) -> int:
     """Writes [p] more than which no pattern can be worth after one more tile.
+
+    Returns the mask of patterns that may then be worth more than the hand is now.
 
     Args:
         tables: see `distance_kernels`.
@@ -232,11 +245,12 @@ def write_ceilings(
         honours: code of the hand's honours.
         completable: see `_worth_by_patterns`.
         standing: see `write_standing`.
-        patterns: of the hand, see `_write_patterns`.
+        patterns: of the hand, see `_write_lacks`.
         now: what the hand is worth without the tile; no less with it.
     """
     _, missing, rest, free, ceiling = patterns
     base = _points_of_patterns(weights, standing)
+    hopeful = 0
     for pattern in range(_PATTERNS.shape[0]):
         ceiling[pattern] = 0.0
         if free[pattern] < 0 or not completable & (1 << pattern):
@@ -251,17 +265,20 @@ def write_ceilings(
             pure = missing[pattern] + np.int64(tables.suit[code, sets, 1])
             best = max(best, (points + weights[FLUSH]) * weights[POWERS + max(pure - 1, 0)])
         ceiling[pattern] = best
+        if best > now:
+            hopeful |= 1 << pattern
+    return hopeful
 
 
 @kernel
 def _completable(need: Any, hand: Any, unseen: Any, discarded: int) -> int:
-    """Mask of patterns that do not lack more tiles than are unseen; see `_write_patterns`."""
+    """Mask of patterns that do not lack more tiles than are unseen; see `_write_lacks`."""
     mask = 0
     for pattern in range(_PATTERNS.shape[0]):
         possible = True
         for kind in range(_RANKS):
             held = hand[kind] - (1 if kind == discarded else 0)
-            if need[pattern, kind] - held > unseen[kind]:
+            if need[kind, pattern] - held > unseen[kind]:
                 possible = False
         if possible:
             mask |= 1 << pattern
@@ -272,7 +289,7 @@ def _completable(need: Any, hand: Any, unseen: Any, discarded: int) -> int:
 def _worth_without_patterns(
     tables: Any, weights: Any, suit: Any, honours: Any, standing: Any
 ) -> Any:
-    """The best of any hand, a flush, and seven pairs."""
+    """Tiles lacking to win, and the best of any hand, a flush, and seven pairs."""
     wanted = standing[_SETS] - standing[_NUM_MELDS]
     any_hand = weights[LOSS] + weights[BASE] + standing[_FLOWERS]
     base = any_hand + (weights[CONCEALED] if standing[_OPEN_MELDS] == 0 else 0.0)
@@ -284,18 +301,19 @@ def _worth_without_patterns(
     if standing[_SETS] == 4 and standing[_NUM_MELDS] == 0:
         pure = np.int64(7 - tables.suit_pairs[suit])
         mixed = pure - tables.honour_pairs[honours]
+        lacking = min(lacking, mixed)
         pairs = any_hand + weights[PAIRS]
         best = max(best, (pairs + weights[HALF]) * weights[POWERS + mixed])
         best = max(best, (pairs + weights[FLUSH]) * weights[POWERS + pure])
-    return best
+    return lacking, best
 
 
 @kernel
 def _new_patterns() -> Any:
-    """What `_write_patterns` and `write_ceilings` fill."""
+    """What `_write_needs`, `_write_lacks` and `write_ceilings` fill."""
     number = _PATTERNS.shape[0]
     return (
-        np.zeros((number, _RANKS), np.int64),
+        np.zeros((_RANKS, number), np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
@@ -318,12 +336,13 @@ def worth(
         unseen: [16] tiles the player does not see.
         standing: see `write_standing`.
     """
-    best = _worth_without_patterns(tables, weights, suit, honours, standing)
+    _, best = _worth_without_patterns(tables, weights, suit, honours, standing)
     if standing[_SETS] < 4:
         return best
     patterns = _new_patterns()
     need, missing, rest, free, _ = patterns
-    _write_patterns(hand, suit, standing, need, missing, rest, free)
+    _write_needs(standing, need, free)
+    _write_lacks(hand, suit, need, missing, rest)
     completable = _completable(need, hand, unseen, _NO_TILE)
     return _worth_by_patterns(
         tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
@@ -340,7 +359,8 @@ def _own_hand(options: Any, row: Any) -> Any:
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
     patterns = _new_patterns()
     need, missing, rest, free, _ = patterns
-    _write_patterns(hand, suit, standing, need, missing, rest, free)
+    _write_needs(standing, need, free)
+    _write_lacks(hand, suit, need, missing, rest)
     return standing, hand, suit, honours, patterns
 
 
@@ -356,7 +376,7 @@ def worth_of_discards(
         if hand[kind]:
             less_suit = suit - (_POWER[kind] if kind < _RANKS else 0)
             less_honours = honours - (_POWER[kind] if kind >= _RANKS else 0)
-            best = _worth_without_patterns(tables, weights, less_suit, less_honours, standing)
+            _, best = _worth_without_patterns(tables, weights, less_suit, less_honours, standing)
             if standing[_SETS] == 4:
                 mask = _completable(patterns[0], hand, unseen, kind)
                 best = _worth_by_patterns(
@@ -390,7 +410,7 @@ def worth_of_waiting(tables: Any, options: Any, weights: Any, row: Any, unseen: 
             continue
         more_suit = suit + (_POWER[kind] if kind < _RANKS else 0)
         more_honours = honours + (_POWER[kind] if kind >= _RANKS else 0)
-        best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
+        _, best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
         if standing[_SETS] == 4:
             best = _worth_by_patterns(
                 tables, weights, more_honours, hand, mask, standing, patterns, kind, 1, best
