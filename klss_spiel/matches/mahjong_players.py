@@ -34,8 +34,8 @@ from klss_spiel.games.mahjong.compiled.model_game import (
     can_search,
     row_of_information_state,
 )
-from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
 from klss_spiel.games.mahjong.compiled.trainable import MahjongTraining
+from klss_spiel.games.mahjong.compiled.worth_kernels import WEIGHTS
 from klss_spiel.games.mahjong.variant import Variant
 
 ACH = "two_player_mahjong_ach"

@@ -8,14 +8,23 @@ _PLAYER = "search(preset=strong,nodes={nodes},limit=20000)"
 
 
 def check_self_play(game, games, nodes, seed=51):
-    """Plays a match of the agent with itself, in which every game ends by the rules."""
+    """Plays a match of the agent with itself, in which every game ends by the rules.
+
+    Returns:
+        The share of nodes that searches took over from earlier ones.
+    """
     # The second sees roots differently, so that games of a pair are not the same.
-    _check(game, games, [_PLAYER.format(nodes=n) for n in (nodes, nodes + 1)], seed)
+    results = _check(game, games, [_PLAYER.format(nodes=n) for n in (nodes, nodes + 1)], seed)
+    reports = [report for row in results.rows for report in row["reports"]]
+    searched = [report for report in reports if not report["forced"]]
+    new = sum(report["new_nodes"] for report in searched)
+    return 1.0 - new / sum(report["nodes"] for report in searched)
 
 
 def score_against_random(game, games, nodes, seed=51):
     """Plays a match of the agent with a random player; returns the agent's share of points."""
-    return _check(game, games, [_PLAYER.format(nodes=nodes), "random"], seed)
+    results = _check(game, games, [_PLAYER.format(nodes=nodes), "random"], seed)
+    return results.summary(0, 1)["score"]
 
 
 def _check(game, games, players, seed):
@@ -29,4 +38,4 @@ def _check(game, games, players, seed):
             assert not any("uniformly" in reason for reason in report["degraded"]), report
             assert report["forced"] or report["belief_size"] > 0
             assert report["belief_effective"] <= report["belief_size"] + 1e-6
-    return results.summary(0, 1)["score"]
+    return results

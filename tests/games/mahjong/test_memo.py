@@ -20,8 +20,8 @@ from klss_spiel.games.mahjong.compiled.memo_kernels import (
     new_memo,
 )
 from klss_spiel.games.mahjong.compiled.model_game import MahjongModelGame, can_search
-from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
 from klss_spiel.games.mahjong.compiled.rules_kernels import change, distance_with
+from klss_spiel.games.mahjong.compiled.worth_kernels import WEIGHTS
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.games.mahjong.variant import Variant
 from tests.games.mahjong.test_model_game import Heuristic

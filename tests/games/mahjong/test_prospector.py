@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from klss_spiel.games.mahjong.compiled import layout, prospect_kernels
+from klss_spiel.games.mahjong.compiled import layout, worth_kernels
 from klss_spiel.games.mahjong.compiled.analysis_kernels import unseen_by
 from klss_spiel.games.mahjong.compiled.distance_kernels import BASE, distance_tables
 from klss_spiel.games.mahjong.compiled.environment import MahjongBatch, options_of, random_decks
-from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS, worth, worth_of_discards
+from klss_spiel.games.mahjong.compiled.prospect_kernels import worth_of_discards
 from klss_spiel.games.mahjong.compiled.trainable import (
     duplicate_match,
     greedy_player,
     prospector,
 )
+from klss_spiel.games.mahjong.compiled.worth_kernels import WEIGHTS, worth
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.games.mahjong.variant import Variant
 from tests.games.mahjong.test_compiled import _swap_hidden
@@ -21,10 +22,10 @@ _FULL = Variant()
 
 
 def _worth(hand, unseen=(4,) * 16, melds=0):
-    standing = np.zeros(prospect_kernels.NUM_STANDING, np.int64)
+    standing = np.zeros(worth_kernels.NUM_STANDING, np.int64)
     row = np.zeros(layout.ROW, np.int32)
     row[layout.NUM_MELDS] = melds
-    prospect_kernels.write_standing(options_of(_FULL), row, 0, standing)
+    worth_kernels.write_standing(options_of(_FULL), row, 0, standing)
     hand = np.array(hand)
     suit = sum(count * BASE**i for i, count in enumerate(hand[:9]))
     honours = sum(count * BASE**i for i, count in enumerate(hand[9:]))
@@ -58,7 +59,7 @@ def test_discards_are_worth_what_is_left():
     for _ in range(8):
         games.step(games.greedy_actions(games.legal()))
     options, tables = options_of(_FULL), distance_tables()
-    standing = np.zeros(prospect_kernels.NUM_STANDING, np.int64)
+    standing = np.zeros(worth_kernels.NUM_STANDING, np.int64)
     compared = 0
     for row in games.rows:
         if row[layout.PHASE] != Phase.DISCARD:
@@ -68,7 +69,7 @@ def test_discards_are_worth_what_is_left():
         unseen_by(options, row, player, unseen)
         best = worth_of_discards(tables, options, WEIGHTS, row, unseen, found)
         assert best == found.max()
-        prospect_kernels.write_standing(options, row, player, standing)
+        worth_kernels.write_standing(options, row, player, standing)
         hand = row[layout.HAND + 16 * player : layout.HAND + 16 * (player + 1)].astype(np.int64)
         for kind in np.flatnonzero(hand):
             left = hand.copy()

@@ -2,7 +2,7 @@
 
 Nothing here reads the opponent's hand or the wall. FEATURES lists the parts of the vector
 that networks see; distances, counts of helpful tiles and what hands are worth (see
-`prospect_kernels`) are knowledge of the game built in by hand.
+`worth_kernels`) are knowledge of the game built in by hand.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ from klss_spiel.games.mahjong.compiled.layout import (
     TILE,
     WAITS,
 )
-from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS, write_claimed
-from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, distance_with
+from klss_spiel.games.mahjong.compiled.prospect_kernels import write_claimed
+from klss_spiel.games.mahjong.compiled.rules_kernels import POWER, distance_with
+from klss_spiel.games.mahjong.compiled.worth_kernels import WEIGHTS
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.kernels import kernel
 
@@ -181,9 +182,9 @@ def lacking_after_claim(tables: Any, options: Any, row: Any, player: int, action
             sets -= 1
     for kind in range(_K):
         if kind < _RANKS:
-            suit -= used[kind] * _POWER[kind]
+            suit -= used[kind] * POWER[kind]
         else:
-            honours -= used[kind] * _POWER[kind]
+            honours -= used[kind] * POWER[kind]
     seven_pairs = options[SETS] == 4 and sets == 4
     if not needs_discard:
         return distance(tables, suit, honours, sets, seven_pairs)
@@ -192,9 +193,9 @@ def lacking_after_claim(tables: Any, options: Any, row: Any, player: int, action
         if row[HAND + _K * player + kind] - used[kind] > 0:
             less_suit, less_honours = suit, honours
             if kind < _RANKS:
-                less_suit -= _POWER[kind]
+                less_suit -= POWER[kind]
             else:
-                less_honours -= _POWER[kind]
+                less_honours -= POWER[kind]
             best = min(best, distance(tables, less_suit, less_honours, sets, False))
     return best
 

@@ -25,7 +25,7 @@ from klss_spiel.games.mahjong.compiled import (
 )
 from klss_spiel.games.mahjong.compiled.distance_kernels import distance_tables
 from klss_spiel.games.mahjong.compiled.memo_kernels import new_memo
-from klss_spiel.games.mahjong.compiled.prospect_kernels import WEIGHTS
+from klss_spiel.games.mahjong.compiled.worth_kernels import WEIGHTS
 from klss_spiel.games.mahjong.variant import Variant
 
 FEATURE_VERSION: Final = analysis_kernels.FEATURE_VERSION

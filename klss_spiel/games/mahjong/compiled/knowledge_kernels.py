@@ -27,8 +27,8 @@ from klss_spiel.games.mahjong.compiled.memo_kernels import (
     nearer_of,
     write_own,
 )
-from klss_spiel.games.mahjong.compiled.prospect_kernels import LOOK, LOSS
-from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER, change, points_of_win
+from klss_spiel.games.mahjong.compiled.rules_kernels import POWER, change, points_of_win
+from klss_spiel.games.mahjong.compiled.worth_kernels import LOOK, LOSS
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.kernels import kernel
 
@@ -139,7 +139,7 @@ def know_discards(
     Args:
         tables: see `rules_kernels`.
         options: see `rules_kernels`.
-        weights: see `prospect_kernels.weights_of`.
+        weights: see `worth_kernels.weights_of`.
         memo: see `HandMemo`.
         row: the game; changed for a while.
         unseen: [16] see `analysis_kernels.unseen_by`.
@@ -201,5 +201,5 @@ def _without(
 ) -> Any:
     """Codes of ranks and honours, and patterns that can be completed, after a discard."""
     if kind < _RANKS:
-        return suit - _POWER[kind], honours, mask & enough[kind, hand[kind] - 1 + unseen[kind]]
-    return suit, honours - _POWER[kind], mask
+        return suit - POWER[kind], honours, mask & enough[kind, hand[kind] - 1 + unseen[kind]]
+    return suit, honours - POWER[kind], mask

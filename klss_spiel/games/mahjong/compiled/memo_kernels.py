@@ -32,26 +32,26 @@ from klss_spiel.games.mahjong.compiled.layout import (
     RIVER_SIZE,
     ROW,
 )
-from klss_spiel.games.mahjong.compiled.prospect_kernels import (
-    _NUM_MELDS,
-    _PATTERNS,
-    _SETS,
+from klss_spiel.games.mahjong.compiled.rules_kernels import POWER
+from klss_spiel.games.mahjong.compiled.worth_kernels import (
+    MELDS_OUT,
     NUM_STANDING,
-    _new_patterns,
-    _worth_by_patterns,
-    _worth_without_patterns,
-    _write_lacks,
-    _write_needs,
+    PATTERNS,
+    SETS_WANTED,
+    new_patterns,
+    worth_by_patterns,
+    worth_without_patterns,
     write_ceilings,
+    write_lacks,
+    write_needs,
     write_standing,
 )
-from klss_spiel.games.mahjong.compiled.rules_kernels import _POWER
 from klss_spiel.kernels import kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
 _COUNTS: Final = tiles.MAX_COPIES + 1
-_NUM_PATTERNS: Final = _PATTERNS.shape[0]
+_NUM_PATTERNS: Final = PATTERNS.shape[0]
 
 # A hand in a table: its key, facts, and what it is worth as it is or after each draw.
 _KEY: Final = 0
@@ -96,7 +96,7 @@ class HandMemo(NamedTuple):
         hands: what hands are worth as they are.
         draws: [s, 3 + 16] and after each draw; a win that is not scored yet is worth 0.
         own: see `write_own`.
-        patterns: see `prospect_kernels`.
+        patterns: see `worth_kernels`.
         counts: [3, 16] numbers of tiles; for `analysis_kernels`, as what follows.
         worths: [2, 16] what hands are worth.
         row: [ROW] a game.
@@ -125,7 +125,7 @@ def new_memo(bits: int = 15) -> HandMemo:
     )
     hands, draws = _new_table(bits, 1), _new_table(max(bits - 1, 1), _K)
     counts, worths = np.zeros((3, _K), np.int64), np.zeros((2, _K))
-    return HandMemo(hands, draws, own, _new_patterns(), counts, worths, np.zeros(ROW, np.int32))
+    return HandMemo(hands, draws, own, new_patterns(), counts, worths, np.zeros(ROW, np.int32))
 
 
 def clear(memo: HandMemo) -> None:
@@ -174,14 +174,14 @@ def write_own(options: Any, row: Any, memo: Any) -> Any:
         num_chows += standing[head]
     if num_chows == 0:
         need[:] = _NEED
-        free[:] = 1 - standing[_NUM_MELDS]
+        free[:] = 1 - standing[MELDS_OUT]
     else:
-        _write_needs(standing, need, free)
-    if standing[_SETS] == 4 and num_chows == 0 and standing[_NUM_MELDS] <= 1:
+        write_needs(standing, need, free)
+    if standing[SETS_WANTED] == 4 and num_chows == 0 and standing[MELDS_OUT] <= 1:
         enough[:] = _ENOUGH
     else:
         enough[:] = 0
-        if standing[_SETS] == 4 and standing[_NUM_MELDS] <= num_chows + 1:
+        if standing[SETS_WANTED] == 4 and standing[MELDS_OUT] <= num_chows + 1:
             _write_enough(standing, enough)
     return _code(row)
 
@@ -194,16 +194,16 @@ def _write_enough(standing: Any, enough: Any) -> None:
         melded = 0
         need = 0  # three bits for each rank
         for i in range(3):
-            head = _PATTERNS[pattern, i]
+            head = PATTERNS[pattern, i]
             times = 1
             for j in range(i):
-                if _PATTERNS[pattern, j] == head:
+                if PATTERNS[pattern, j] == head:
                     times += 1
             if standing[head] >= times:
                 melded += 1
             else:
                 need += 0b001001001 << (3 * head)
-        if melded + 1 < standing[_NUM_MELDS]:
+        if melded + 1 < standing[MELDS_OUT]:
             continue  # other melds rule it out
         for kind in range(_RANKS):
             for number in range((need >> (3 * kind)) & 7, _COUNTS):
@@ -214,8 +214,8 @@ def _without_melds() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     standing = np.zeros(NUM_STANDING, np.int64)
     enough = np.zeros((_RANKS, _COUNTS), np.int64)
     _write_enough(standing, enough)
-    need, _, _, free, _ = _new_patterns()
-    _write_needs(standing, need, free)
+    need, _, _, free, _ = new_patterns()
+    write_needs(standing, need, free)
     return enough, need
 
 
@@ -302,7 +302,7 @@ def learn(
 
     Args:
         tables: see `distance_kernels`.
-        weights: see `prospect_kernels.weights_of`.
+        weights: see `worth_kernels.weights_of`.
         memo: its `own` has the hand's counts, still with a tile that is discarded.
         slot: of the hand in `memo.hands`.
         suit: code of its ranks.
@@ -311,15 +311,15 @@ def learn(
         discarded: kind of that tile, or NO_TILE.
     """
     standing, hand, _ = memo.own
-    lacking, best = _worth_without_patterns(tables, weights, suit, honours, standing)
-    if standing[_SETS] == 4 and completable != 0:
+    lacking, best = worth_without_patterns(tables, weights, suit, honours, standing)
+    if standing[SETS_WANTED] == 4 and completable != 0:
         patterns = memo.patterns
         need, missing, rest, _, ceiling = patterns
         if discarded >= 0:
             hand[discarded] -= 1
-        _write_lacks(hand, suit, need, missing, rest)
+        write_lacks(hand, suit, need, missing, rest)
         ceiling[:] = np.inf
-        best = _worth_by_patterns(
+        best = worth_by_patterns(
             tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
         )
         if discarded >= 0:
@@ -352,8 +352,8 @@ def learn_draws(
     patterns = memo.patterns
     need, missing, rest, _, _ = patterns
     hopeful = 0  # patterns
-    if standing[_SETS] == 4 and completable != 0:
-        _write_lacks(hand, suit, need, missing, rest)
+    if standing[SETS_WANTED] == 4 and completable != 0:
+        write_lacks(hand, suit, need, missing, rest)
         hopeful = write_ceilings(tables, weights, honours, completable, standing, patterns, now)
     nearer = 0
     values = memo.draws.values[slot, WORTH:]
@@ -361,14 +361,14 @@ def learn_draws(
         values[kind] = 0.0
         if hand[kind] >= _COUNTS - 1:
             continue
-        more_suit = suit + (_POWER[kind] if kind < _RANKS else 0)
-        more_honours = honours + (_POWER[kind] if kind >= _RANKS else 0)
-        left, best = _worth_without_patterns(tables, weights, more_suit, more_honours, standing)
+        more_suit = suit + (POWER[kind] if kind < _RANKS else 0)
+        more_honours = honours + (POWER[kind] if kind >= _RANKS else 0)
+        left, best = worth_without_patterns(tables, weights, more_suit, more_honours, standing)
         if left < lacking:
             nearer |= 1 << kind
         if left > 0:
             if hopeful != 0:
-                best = _worth_by_patterns(
+                best = worth_by_patterns(
                     tables, weights, more_honours, hand, hopeful, standing, patterns, kind, 1, best
                 )
             values[kind] = best

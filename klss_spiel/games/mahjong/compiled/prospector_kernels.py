@@ -3,7 +3,7 @@
 It wins when possible, declares Ting when something is left to wait for, lays out kongs that
 do not set it back, claims a tile if that raises what the hand is worth clearly, and discards
 what leaves the hand worth most, a mean over draws in proportion to unseen tiles; see
-`prospect_kernels` for what a hand is worth. A hand that a draw completes is worth its score.
+`worth_kernels` for what a hand is worth. A hand that a draw completes is worth its score.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from klss_spiel.games.mahjong.compiled.layout import (
     PLAYER,
 )
 from klss_spiel.games.mahjong.compiled.prospect_kernels import (
-    CLAIM,
     judge_discards,
     worth_of_waiting,
     write_claimed,
 )
 from klss_spiel.games.mahjong.compiled.rules_kernels import distance_with
+from klss_spiel.games.mahjong.compiled.worth_kernels import CLAIM
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.kernels import kernel
 

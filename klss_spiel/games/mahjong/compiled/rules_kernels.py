@@ -67,7 +67,7 @@ _KONG: Final = actions.KONG
 _CONCEALED_KONG: Final = actions.CONCEALED_KONG
 _ADD_KONG: Final = actions.ADD_KONG
 _CHOW: Final = actions.CHOW
-_POWER: Final = np.array(
+POWER: Final = np.array(
     [5**kind for kind in range(_RANKS)] + [5**kind for kind in range(tiles.NUM_HONOURS)], np.int64
 )
 
@@ -77,9 +77,9 @@ def change(row: Any, player: int, kind: int, amount: int) -> None:
     """Adds tiles to a hand, or takes them."""
     row[HAND + _K * player + kind] += amount
     if kind < _RANKS:
-        row[SUIT_CODE + player] += amount * _POWER[kind]
+        row[SUIT_CODE + player] += amount * POWER[kind]
     else:
-        row[HONOUR_CODE + player] += amount * _POWER[kind]
+        row[HONOUR_CODE + player] += amount * POWER[kind]
 
 
 @kernel
@@ -90,14 +90,14 @@ def distance_with(
     suit, honours = row[SUIT_CODE + player], row[HONOUR_CODE + player]
     if first >= 0:
         if first < _RANKS:
-            suit += plus * _POWER[first]
+            suit += plus * POWER[first]
         else:
-            honours += plus * _POWER[first]
+            honours += plus * POWER[first]
     if second >= 0:
         if second < _RANKS:
-            suit += more * _POWER[second]
+            suit += more * POWER[second]
         else:
-            honours += more * _POWER[second]
+            honours += more * POWER[second]
     melds = row[NUM_MELDS + player]
     return distance(tables, suit, honours, options[SETS] - melds, options[SETS] == 4 and melds == 0)
 
@@ -128,9 +128,9 @@ def _kong_keeps_wait(
         return True
     suit, honours = row[SUIT_CODE + player], row[HONOUR_CODE + player]
     if kind < _RANKS:
-        suit -= number * _POWER[kind]
+        suit -= number * POWER[kind]
     else:
-        honours -= number * _POWER[kind]
+        honours -= number * POWER[kind]
     sets = options[SETS] - row[NUM_MELDS + player] - 1
     for extra in range(_K):
         if extra == kind or not row[WAITS + player] & (1 << extra):
@@ -139,9 +139,9 @@ def _kong_keeps_wait(
             continue
         added_suit, added_honours = suit, honours
         if extra < _RANKS:
-            added_suit += _POWER[extra]
+            added_suit += POWER[extra]
         else:
-            added_honours += _POWER[extra]
+            added_honours += POWER[extra]
         if distance(tables, added_suit, added_honours, sets, False) == 0:
             return True
     return False

@@ -18,4 +18,6 @@ def test_fifty_games_on_every_small_board_end_by_the_rules(board):
 @pytest.mark.slow
 def test_two_hundred_games_on_the_standard_board_end_by_the_rules():
     """Six minutes on a core of its own."""
-    check_self_play("python_dark_chess", 200, 2000)
+    carried = check_self_play("python_dark_chess", 200, 2000)
+    # Obscuro, appendix D: 181,421 of 1.07 million nodes, 17%, at five seconds a move.
+    assert 0.12 < carried < 0.25
