@@ -59,7 +59,9 @@ def _make(seat: Seat, file: str, models: str, model: str, simulations: int) -> P
     from klss_spiel.algorithms.olss_search.search import OLSS_II
     from klss_spiel.matches.mahjong_players import MahjongBot, MahjongPlayer, loaded, models_of
 
-    settings = dataclasses.replace(OLSS_II, simulations=simulations) if simulations else OLSS_II
+    settings = dataclasses.replace(OLSS_II, until_decided=True)
+    if simulations:
+        settings = dataclasses.replace(settings, simulations=simulations)
     player = MahjongPlayer(
         training.variant, loaded(training, file), models_of(training, models, model), settings
     )

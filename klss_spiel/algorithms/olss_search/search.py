@@ -43,6 +43,8 @@ class Settings:
         exploration: c of equation 30, in units of the game.
         allow_win: whether an own win ends a simulation.
         batch: simulations side by side.
+        until_decided: whether a search ends once no other move can be visited most any more.
+            The move is that of all simulations; values are of fewer.
     """
 
     simulations: int = 1000
@@ -50,6 +52,7 @@ class Settings:
     exploration: float = 20.0
     allow_win: bool = True
     batch: int = 125
+    until_decided: bool = False
 
     def __post_init__(self) -> None:
         if self.simulations < 1 or self.batch < 1:
@@ -123,6 +126,11 @@ class _Statistics:
         )
         return models, moves
 
+    def is_decided(self, left: int) -> bool:
+        """Whether the move visited most stays that, whatever so many simulations choose."""
+        most = np.sort(self.visits.sum(axis=0))[::-1]
+        return len(most) < 2 or bool(most[0] - most[1] > left)
+
     def report(self, actions: LongArray) -> SearchReport:
         """What was found for these own moves ([k])."""
         values = self.values()
@@ -182,10 +190,10 @@ def search_all(
         for own, found in zip(actions, probabilities, strict=True)
     ]
     left = settings.simulations
-    while left > 0:
+    while left > 0 and len(roots):
         number = min(left, settings.batch)
         left -= number
-        chosen = [one.choose(number) for one in statistics]
+        chosen = [statistics[root].choose(number) for root in roots]
         returns = simulate(
             game,
             blueprint,
@@ -193,12 +201,16 @@ def search_all(
             settings,
             np.repeat(roots, number),
             np.concatenate([model for model, _ in chosen]),
-            np.concatenate([own[move] for own, (_, move) in zip(actions, chosen, strict=True)]),
+            np.concatenate(
+                [actions[root][move] for root, (_, move) in zip(roots, chosen, strict=True)]
+            ),
             rng,
         ).reshape(-1, number)
-        for one, (model, move), found in zip(statistics, chosen, returns, strict=True):
-            np.add.at(one.done, (model, move), 1)
-            np.add.at(one.total, (model, move), found)
+        for root, (model, move), found in zip(roots, chosen, returns, strict=True):
+            np.add.at(statistics[root].done, (model, move), 1)
+            np.add.at(statistics[root].total, (model, move), found)
+        if settings.until_decided:
+            roots = roots[[not statistics[root].is_decided(left) for root in roots]]
     return [one.report(own) for one, own in zip(statistics, actions, strict=True)]
 
 

@@ -131,6 +131,33 @@ def test_the_better_move_is_found_against_the_prior():
     assert report.action == 6
 
 
+def test_a_decided_search_ends_with_the_move_of_all_simulations():
+    whole = Settings(simulations=600, batch=20)
+    early = dataclasses.replace(whole, until_decided=True)
+    numbers = []
+    for seed in range(10):
+        found, short = (
+            search(CoinGame(), Half(), [RandomModel()], one, np.random.default_rng(seed))
+            for one in (whole, early)
+        )
+        assert short.action == found.action
+        assert found.visits.sum() == 600
+        by_move = np.sort(short.visits.sum(axis=0))
+        assert by_move[-1] - by_move[-2] > 600 - by_move.sum()  # nothing else can be most
+        numbers.append(by_move.sum())
+    assert max(numbers) < 600
+
+
+def test_undecided_searches_go_on_beside_decided_ones():
+    settings = Settings(simulations=400, batch=20, until_decided=True)
+    reports = search_all(ThreeCoins(), Half(), [RandomModel()], settings, np.random.default_rng(0))
+    numbers = [report.visits.sum() for report in reports]
+    assert len(set(numbers)) > 1
+    for report, number in zip(reports, numbers, strict=True):
+        most, second = np.sort([0, *report.visits.sum(axis=0)])[-1:-3:-1]
+        assert number == 400 or most - second > 400 - number
+
+
 def test_a_game_that_ends_is_worth_nothing_more():
     report = search(
         CoinGame(rounds=0),
