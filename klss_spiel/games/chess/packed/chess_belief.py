@@ -333,7 +333,8 @@ class ChessBelief:
             salt = _salt(told.steps, 1 + attempt)
             # One that has died out goes on, too: whose turn it is belongs to what is held.
             held = self._follow(held, told, _SURPLUS_AHEAD * size, salt)
-            if not held.complete:
+            # Own moves and tries cost little and leave fewer: only then is it chosen.
+            if not held.complete and held.side != held.viewer:
                 held = self._thinned_ahead(held, later[done:], size, salt)
         return held
 

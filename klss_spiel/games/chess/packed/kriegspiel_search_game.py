@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from klss_spiel.arrays import U64Array
+from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.kriegspiel_play import ILLEGAL, KriegspielSetup, Tries
@@ -31,6 +31,7 @@ from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
 from klss_spiel.games.chess.packed.kernels import tries as kernels
+from klss_spiel.games.chess.packed.kriegspiel_foresight import foresight
 from klss_spiel.games.chess.packed.kriegspiel_information_states import (
     HeardReading,
     KriegspielInformationStates,
@@ -104,7 +105,9 @@ class Kriegspiel(ToldGame):
         start = self.initial()
         children = self.expand(start.position, start.infoset_ids)
         distinct(boards_of(children.position), limit=1)
-        self.first_held(self.setup.start.side).after_refusal(0)
+        held = self.first_held(self.setup.start.side)
+        held.after_refusal(0)
+        self.foresight(held, [])
         self._closed(boards_of(start.position), self.setup.start.side, (0,))
 
     def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
@@ -174,8 +177,9 @@ class Kriegspiel(ToldGame):
             return held.after_own_move(told.move, told.public)
         return held.after_refusal(told.move)
 
-    def foresight(self, held: KriegspielSet, later: Sequence[HeardReading]) -> None:
-        """What is announced later is not looked at."""
+    def foresight(self, held: KriegspielSet, later: Sequence[HeardReading]) -> FloatArray:
+        """[n] how far what is told later speaks for the positions; see there."""
+        return foresight(held, later)
 
     def rows(self, held: KriegspielSet, told: HeardReading | None) -> U64Array:
         """[n, 5 + k] what a belief holds as positions of the search."""
