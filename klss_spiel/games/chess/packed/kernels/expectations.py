@@ -1,0 +1,71 @@
+"""How far positions of Kriegspiel are from what the umpire says later, compiled.
+
+A row of expectations is [NUM_WORDS] words: a cell that pieces of the opponent have to attack
+and how many of them (0 for no cell), cells that they have to be gone from, and cells where a
+pawn or another piece of theirs has to stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE, ZERO, bit_count, first_cell
+from klss_spiel.games.chess.packed.kernels.captures import attackers
+from klss_spiel.games.chess.packed.kernels.moves import settle
+from klss_spiel.kernels import kernel
+
+ATTACKED: Final = 0
+ATTACKERS: Final = 1
+FREE: Final = 2
+PAWN: Final = 3
+PIECE: Final = 4
+NUM_WORDS: Final = 5
+
+# Columns of costs: of too few attackers, of a piece that has to go or to come.
+ATTACK_COST: Final = 0
+LEAVE_COST: Final = 1
+ENTER_COST: Final = 2
+NUM_COSTS: Final = 3
+
+
+@kernel
+def disappointments(positions: Any, side: Any, viewer: Any, expected: Any, costs: Any) -> Any:
+    """What expectations cost that positions do not meet.
+
+    A cell counts at the first row that says something of it.
+
+    Args:
+        positions: [n, 4] packed positions.
+        side: to move in all of them.
+        viewer: colour of the player who believes.
+        expected: [k, NUM_WORDS] rows in order.
+        costs: [k, NUM_COSTS] of what a row expects.
+
+    Returns:
+        [n] sums of costs.
+    """
+    mover, player = np.uint64(side), np.uint64(viewer)
+    sums = np.zeros(len(positions))
+    for i in range(len(positions)):
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), mover)
+        occupied = s0 | p1 | p2
+        foes = occupied & (~s3 if player else s3)
+        pawns = foes & s0 & ~p1 & ~p2
+        pieces = foes & ~pawns
+        new = FULL
+        for j in range(len(expected)):
+            row = expected[j]
+            sums[i] += costs[j, LEAVE_COST] * bit_count(row[FREE] & foes & new)
+            missing = (row[PAWN] & ~pawns) | (row[PIECE] & ~pieces)
+            sums[i] += costs[j, ENTER_COST] * bit_count(missing & new)
+            new &= ~(row[FREE] | row[PAWN] | row[PIECE])
+            if row[ATTACKED] != ZERO:
+                cell = first_cell(row[ATTACKED])
+                found = attackers(s0, p1, p2, foes, occupied, cell, player ^ ONE)
+                if bit_count(found) < row[ATTACKERS]:
+                    sums[i] += costs[j, ATTACK_COST]
+                new &= ~row[ATTACKED]
+    return sums
