@@ -39,7 +39,7 @@ from typing import Any, Final
 
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess.packed.believable_game import BelievableGame
-from klss_spiel.games.chess.packed.collected_positions import joined, thinned
+from klss_spiel.games.chess.packed.collected_positions import emptied, joined, thinned
 
 # Sets that enumeration may need on the way to a belief within its limit, in limits, and
 # in positions whatever the limit.
@@ -51,10 +51,14 @@ _SURPLUS: Final = 4
 _SURPLUS_AHEAD: Final = 16
 # Part of a full sample below which a belief is renewed.
 _FEW: Final = 8
+# Part of a full sample that long ways are followed with first.
+_SMALL: Final = 4
 # Positions that are remembered of the sample of every step.
 _REMEMBERED: Final = 2048
 # Steps back from which a sample is renewed while some positions are left.
-_STEPS_BACK: Final = (2, 4, 8)
+_STEPS_BACK: Final = (2, 4, 8, 16, 32, 64)
+# Steps back from which even the least sample is followed.
+_SHORT_WAY: Final = 8
 # Part of the time left that enumerating may take while some positions are left, part that
 # samples may be followed again for if none is, and how long following a position through an
 # own move takes, in those of the opponent.
@@ -270,14 +274,15 @@ class ChessBelief:
         """
         size = self._game.limits.sample
         found = self._held
-        starts = [self._samples[-1 - back] for back in _STEPS_BACK if back < len(self._samples)]
-        since_exact = self._told.steps - self._exact_steps
-        if self._sustainable(since_exact, self._deadline) > _LEAST_SAMPLE:
-            starts.append((self._exact_steps, self._exact))
-        for attempt, (steps, sample) in enumerate(starts, start=1):
-            if self._now() > self._deadline:
+        backs = [back for back in _STEPS_BACK if back < len(self._samples)]
+        starts = [(*self._samples[-1 - back], size) for back in backs]
+        starts.append((self._exact_steps, self._exact, self._small))
+        for attempt, (steps, sample, most) in enumerate(starts, start=1):
+            back = self._told.steps - steps
+            affordable = min(most, self._sustainable(back, self._deadline))
+            too_long = back > _SHORT_WAY and affordable <= min(most, _LEAST_SAMPLE)
+            if self._now() > self._deadline or (self._deadline < math.inf and too_long):
                 break
-            affordable = min(size, self._sustainable(self._told.steps - steps, self._deadline))
             found = joined(found, self._follow_all(sample, steps, affordable, attempt))
             if len(found.positions) > few:
                 return found
@@ -302,6 +307,11 @@ class ChessBelief:
         return found if exact is None else exact
 
     @property
+    def _small(self) -> int:
+        """Size of samples for long ways: several small ones find more than one large one."""
+        return max(1, self._game.limits.sample // _SMALL)
+
+    @property
     def _estimated_work(self) -> float:
         """Positions of all exact sets since the last one, as far as samples tell."""
         samples = (sample for _, sample in self._samples if len(sample.positions))
@@ -319,14 +329,13 @@ class ChessBelief:
         starts.append((self._exact_steps, self._exact))
         size = self._game.limits.sample
         largest = min(size << _DOUBLINGS, max(size, _LAST_RESORT_POSITIONS // _SURPLUS_AHEAD))
-        if self._deadline < math.inf:
-            size = min(size, _LEAST_SAMPLE)
+        size = self._small if self._deadline == math.inf else min(size, _LEAST_SAMPLE)
         doublings = (largest // size).bit_length()
         resorts = [(*start, size << n) for n in range(doublings) for start in starts]
         return sorted(resorts, key=lambda resort: (self._told.steps - resort[0]) * resort[2])
 
     def _follow_all(self, held: Any, steps: int, size: int, attempt: int) -> Any:
-        """What is held now if that was held after so many steps."""
+        """What is held now if that was held after so many steps; nothing if it takes too long."""
         later = self._told.since(steps)
         held = self._thinned_ahead(held, later, size, _salt(steps, 1 + attempt))
         for done, told in enumerate(later, start=1):
@@ -336,6 +345,8 @@ class ChessBelief:
             # Own moves and tries cost little and leave fewer: only then is it chosen.
             if not held.complete and held.side != held.viewer:
                 held = self._thinned_ahead(held, later[done:], size, salt)
+            if self._now() > self._last:
+                held = emptied(held)
         return held
 
     def _thinned_ahead(self, held: Any, later: Sequence[Any], size: int, salt: int) -> Any:

@@ -203,6 +203,17 @@ def thinned(held: Held, size: int, salt: int, favour: FloatArray | None = None) 
     return replaced(held, found)
 
 
+def emptied(held: Held) -> Held:
+    """A sample with nothing left of it."""
+    nothing: Held = dataclasses.replace(
+        held,  # type: ignore[type-var]
+        positions=held.positions[:0],
+        weights=None if held.weights is None else held.weights[:0],
+        complete=False,
+    )
+    return nothing
+
+
 def joined(one: Held, other: Held) -> Held:
     """Two samples of the same positions as one; each counts by its effective size."""
     if not len(one.positions) or not len(other.positions):

@@ -7,12 +7,15 @@ other move of the player, that none stands on its way.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from klss_spiel.arrays import FloatArray, U64Array
+from klss_spiel.games.chess import rules
 from klss_spiel.games.chess.packed.kernels import announcements, expectations
 from klss_spiel.games.chess.packed.kernels.bits import BOARD_FILES
 from klss_spiel.games.chess.packed.kriegspiel_information_states import HeardReading
@@ -22,7 +25,16 @@ from klss_spiel.games.chess.packed.kriegspiel_sets import KriegspielSet
 _FORESEEN_PLIES: Final = 40
 _MOVES: Final = 30.0
 _MOST_ATTACKED: Final = 12
+# What it costs that a pawn has to become a piece that the opponent lacks.
+_NO_SUCH_PIECE: Final = 5.0
 
+_CHECKERS: Final = {
+    rules.CheckDirection.VERTICAL: int(expectations.LINERS),
+    rules.CheckDirection.HORIZONTAL: int(expectations.LINERS),
+    rules.CheckDirection.LONG_DIAGONAL: int(expectations.SLANTERS),
+    rules.CheckDirection.SHORT_DIAGONAL: int(expectations.SLANTERS),
+    rules.CheckDirection.KNIGHT: int(expectations.JUMPERS),
+}
 _CELL: Final = 63
 _CELL_BITS: Final = 6
 
@@ -42,8 +54,9 @@ def foresight(held: KriegspielSet, later: Sequence[HeardReading]) -> FloatArray:
     costs[:, expectations.ATTACK_COST] = unlikely
     costs[:, expectations.LEAVE_COST] = unlikely / 2.0
     costs[:, expectations.ENTER_COST] = unlikely
+    costs[:, expectations.KIND_COST] = _NO_SUCH_PIECE
     found: FloatArray = -expectations.disappointments(
-        np.ascontiguousarray(held.positions), held.side, held.viewer, expected, costs
+        np.ascontiguousarray(held.positions), held.side, held.viewer, expected, turns, costs
     )
     return found
 
@@ -79,14 +92,15 @@ def _expectations(
         plies += 1
         if plies > _FORESEEN_PLIES:
             break
-        gone, cell, in_check = _said(reading.public)
+        gone, cell, checkers = _said(reading.public)
         if reading.move is None:
             turns += 1
             if gone:
                 attacks[cell] = attacks.get(cell, 0) + 1
                 expect_attack(cell, attacks[cell], turns - 1)
-            if in_check:
+            if checkers:
                 expect_attack(king, 1, turns)
+                expect(turns, CHECKERS=checkers)
             continue
         way = _between(source, target) | (0 if gone and cell == target else 1 << target)
         expect(turns, FREE=way)
@@ -106,12 +120,13 @@ def _own_king(held: KriegspielSet) -> int:
     return (kings & (p3 if held.viewer else ~p3)).bit_length() - 1
 
 
-def _said(public: int) -> tuple[int, int, bool]:
-    """What is gone (0 for nothing), from which cell, and whether there is a check."""
+def _said(public: int) -> tuple[int, int, int]:
+    """What is gone (0 for nothing), from which cell, and the kinds of pieces that check."""
     gone = public & int(announcements.GONE_BITS)
     cell = (public >> int(announcements.CELL_SHIFT) & int(announcements.CELL_BITS)) - 1
     checks = public >> int(announcements.CHECK_SHIFT) & int(announcements.CHECK_BITS)
-    return gone, cell, bool(checks)
+    kinds = (kind for direction, kind in _CHECKERS.items() if checks & direction)
+    return gone, cell, functools.reduce(operator.or_, kinds, 0)
 
 
 def _steps(source: int, target: int) -> tuple[int, int]:

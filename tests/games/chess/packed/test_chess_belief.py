@@ -242,7 +242,7 @@ def test_a_sample_that_dies_on_the_way_knows_whose_turn_it_is(name):
 
 @pytest.mark.parametrize(("doublings", "most"), [(3, 8_000_000), (20, 16 * 4 * 8 + 1)])
 def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
-    """Four positions at first; at most 32 by the number of doublings or by the positions."""
+    """A quarter of four at first; at most 32 by the number of doublings or by the positions."""
     _, _, belief = told_until_it_dies(dying)
     monkeypatch.setattr(chess_belief, "_DOUBLINGS", doublings)
     monkeypatch.setattr(chess_belief, "_LAST_RESORT_POSITIONS", most)
@@ -256,9 +256,11 @@ def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
     monkeypatch.setattr(chess_belief.ChessBelief, "_follow_all", dies)
     belief._renewed_at = 1
     belief._renew(0)
-    assert set(sizes) == {4, 8, 16, 32}
-    # The last exact set and every remembered sample in all sizes, the least work first.
-    resorts = work[sizes.index(8) - 1 :]
+    assert set(sizes) == {1, 2, 4, 8, 16, 32}
+    # The last exact set and every remembered sample in all sizes, the least work first; before
+    # that some of them once, the last exact set in the smallest size at the end.
+    resorts = work[sizes.index(1) + 1 :]
+    assert len(resorts) >= 6
     assert resorts == sorted(resorts)
     assert sizes[-1] == 32
     assert not len(belief.positions)
@@ -428,13 +430,14 @@ class FakeTime:
 
 
 def followed_by_clock(monkeypatch, game, now, pace):
-    """Makes every followed position of a game take a while."""
+    """Makes every followed position of a game take a while, less so at own moves."""
     follow = game.follow
 
     def slowly(held, told, limit, salt):
         after = follow(held, told, limit, salt)
         thinned = held.fraction / after.fraction if after.fraction else 1.0
-        now.seconds += pace * max(len(held.positions), thinned * len(after.positions))
+        share = chess_belief._OWN_MOVE if held.side == held.viewer else 1.0
+        now.seconds += share * pace * max(len(held.positions), thinned * len(after.positions))
         return after
 
     monkeypatch.setattr(game, "follow", slowly)

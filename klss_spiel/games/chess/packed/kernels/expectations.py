@@ -21,17 +21,27 @@ ATTACKERS: Final = 1
 FREE: Final = 2
 PAWN: Final = 3
 PIECE: Final = 4
-NUM_WORDS: Final = 5
+CHECKERS: Final = 5
+NUM_WORDS: Final = 6
+
+# Kinds of pieces in CHECKERS: knights, sliders along lines, and along diagonals.
+JUMPERS: Final = np.uint64(1)
+LINERS: Final = np.uint64(2)
+SLANTERS: Final = np.uint64(4)
 
 # Columns of costs: of too few attackers, of a piece that has to go or to come.
 ATTACK_COST: Final = 0
 LEAVE_COST: Final = 1
 ENTER_COST: Final = 2
-NUM_COSTS: Final = 3
+KIND_COST: Final = 3
+NUM_COSTS: Final = 4
+REPEATED: Final = 0.2
 
 
 @kernel
-def disappointments(positions: Any, side: Any, viewer: Any, expected: Any, costs: Any) -> Any:
+def disappointments(
+    positions: Any, side: Any, viewer: Any, expected: Any, turns: Any, costs: Any
+) -> Any:
     """What expectations cost that positions do not meet.
 
     A cell counts at the first row that says something of it.
@@ -41,6 +51,8 @@ def disappointments(positions: Any, side: Any, viewer: Any, expected: Any, costs
         side: to move in all of them.
         viewer: colour of the player who believes.
         expected: [k, NUM_WORDS] rows in order.
+        turns: [k] of the opponent until then. One move can bring attackers of many cells, so
+            that of those expected at the same turn only the first missing counts in full.
         costs: [k, NUM_COSTS] of what a row expects.
 
     Returns:
@@ -55,7 +67,7 @@ def disappointments(positions: Any, side: Any, viewer: Any, expected: Any, costs
         foes = occupied & (~s3 if player else s3)
         pawns = foes & s0 & ~p1 & ~p2
         pieces = foes & ~pawns
-        new = FULL
+        new, disappointed = FULL, -1.0
         for j in range(len(expected)):
             row = expected[j]
             sums[i] += costs[j, LEAVE_COST] * bit_count(row[FREE] & foes & new)
@@ -66,6 +78,15 @@ def disappointments(positions: Any, side: Any, viewer: Any, expected: Any, costs
                 cell = first_cell(row[ATTACKED])
                 found = attackers(s0, p1, p2, foes, occupied, cell, player ^ ONE)
                 if bit_count(found) < row[ATTACKERS]:
-                    sums[i] += costs[j, ATTACK_COST]
+                    again = turns[j] == disappointed
+                    sums[i] += costs[j, ATTACK_COST] * (REPEATED if again else 1.0)
+                    disappointed = turns[j]
                 new &= ~row[ATTACKED]
+            kinds = row[CHECKERS]
+            if (
+                (kinds & JUMPERS and not pieces & ~s0 & p1 & ~p2)
+                or (kinds & LINERS and not pieces & p2 & (~p1 | s0))
+                or (kinds & SLANTERS and not (pawns | (pieces & s0 & (p1 ^ p2))))
+            ):
+                sums[i] += costs[j, KIND_COST]
     return sums
