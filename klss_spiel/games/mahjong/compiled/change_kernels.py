@@ -38,7 +38,7 @@ from klss_spiel.games.mahjong.compiled.worth_kernels import (
     points_of_patterns,
     write_lacks,
 )
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
@@ -46,7 +46,7 @@ _ALL_RANKS: Final = (1 << _RANKS) - 1
 _ALL: Final = (1 << _K) - 1
 
 
-@kernel
+@inlined_kernel
 def _raise(values: Any, kinds: int, inside: float, outside: float) -> None:
     """Raises [16] values of kinds in a mask to at least a number, the others to another."""
     for kind in range(_K):
@@ -63,7 +63,7 @@ def _with_odd_count(hand: Any) -> int:
     return mask
 
 
-@kernel
+@inlined_kernel
 def write_draws(
     tables: Any,
     weights: Any,
@@ -75,7 +75,7 @@ def write_draws(
     patterns: Any,
     now: float,
     values: Any,
-) -> int:
+) -> Any:
     """Writes what a hand is worth after each draw.
 
     Args:
@@ -125,7 +125,7 @@ def write_draws(
     return nearer
 
 
-@kernel
+@inlined_kernel
 def _raise_draws(
     tables: Any,
     weights: Any,
@@ -161,7 +161,7 @@ def _raise_draws(
                 _raise(values, taken | nearer_flush_by(tables, code, sets), then, now)
 
 
-@kernel
+@inlined_kernel
 def write_discards(
     tables: Any,
     weights: Any,
@@ -232,14 +232,14 @@ def write_discards(
             values[kind] = 0.0
 
 
-@kernel
-def _raise_both(weights: Any, values: Any, spared: int, points: float, lacking: int) -> None:
+@inlined_kernel
+def _raise_both(weights: Any, values: Any, spared: int, points: float, lacking: Any) -> None:
     """Raises values of discards to what a prospect is worth that all but spared kinds hurt."""
     first, second = weights[POWERS + lacking], weights[POWERS + lacking + 1]
     _raise(values, spared, points * first, points * second)
 
 
-@kernel
+@inlined_kernel
 def _raise_discards(
     tables: Any,
     weights: Any,
@@ -283,9 +283,9 @@ def _raise_discards(
                 _raise_some(weights, values, possible, spared, points + weights[FLUSH], pure)
 
 
-@kernel
+@inlined_kernel
 def _raise_some(
-    weights: Any, values: Any, kinds: int, spared: int, points: float, lacking: int
+    weights: Any, values: Any, kinds: int, spared: int, points: float, lacking: Any
 ) -> None:
     """As `_raise_both`, for kinds in a mask only."""
     _raise(values, kinds & spared, points * weights[POWERS + lacking], 0.0)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.games.mahjong import tiles
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import borrowed, inlined_kernel, kernel
 
 BASE: Final = tiles.MAX_COPIES + 1
 MAX_SETS: Final = 4
@@ -154,6 +154,17 @@ def distance_tables() -> DistanceTables:
 
 
 @kernel
+def borrowed_tables(tables: Any) -> Any:
+    """The tables for use in a kernel; see `borrowed`."""
+    return DistanceTables(
+        borrowed(tables.suit),
+        borrowed(tables.honours),
+        borrowed(tables.suit_pairs),
+        borrowed(tables.honour_pairs),
+    )
+
+
+@inlined_kernel
 def distance(tables: Any, suit: int, honours: int, sets: int, seven_pairs: bool) -> int:
     """Tiles that a hand lacks to win.
 
@@ -176,19 +187,19 @@ def distance(tables: Any, suit: int, honours: int, sets: int, seven_pairs: bool)
     return best
 
 
-@kernel
+@inlined_kernel
 def flush_distance(tables: Any, suit: int, sets: int) -> Any:
     """Tiles that a hand lacks to win with ranks only."""
     return tables.suit[suit, sets, 1] & _LACKING
 
 
-@kernel
-def nearer_by(tables: Any, suit: int, honours: int, sets: int, lacking: int) -> int:
+@inlined_kernel
+def nearer_by(tables: Any, suit: int, honours: int, sets: int, lacking: int) -> Any:
     """Mask of the kinds one more of which leaves a hand less than its `distance`.
 
     A tile takes at most one off each sum of suit and honours, so that only the least matter.
     """
-    mask = 0
+    mask = np.int64(0)
     for own in range(sets + 1):
         for pair in range(2):
             ranks = np.int64(tables.suit[suit, own, pair])
@@ -199,10 +210,10 @@ def nearer_by(tables: Any, suit: int, honours: int, sets: int, lacking: int) -> 
     return mask
 
 
-@kernel
-def spared_by(tables: Any, suit: int, honours: int, sets: int, lacking: int) -> int:
+@inlined_kernel
+def spared_by(tables: Any, suit: int, honours: int, sets: int, lacking: int) -> Any:
     """Mask of the kinds one less of which leaves a hand at its `distance`."""
-    mask = 0
+    mask = np.int64(0)
     for own in range(sets + 1):
         for pair in range(2):
             ranks = np.int64(tables.suit[suit, own, pair])
@@ -213,13 +224,13 @@ def spared_by(tables: Any, suit: int, honours: int, sets: int, lacking: int) -> 
     return mask
 
 
-@kernel
+@inlined_kernel
 def nearer_flush_by(tables: Any, suit: int, sets: int) -> Any:
     """Mask of the kinds one more of which brings `flush_distance` down."""
     return (np.int64(tables.suit[suit, sets, 1]) >> _NEARER_SHIFT) & _ALL_RANKS
 
 
-@kernel
+@inlined_kernel
 def spared_by_flush(tables: Any, suit: int, sets: int) -> Any:
     """Mask of the kinds one less of which leaves `flush_distance` as it is."""
     return ~(np.int64(tables.suit[suit, sets, 1]) >> _FARTHER_SHIFT)

@@ -31,7 +31,7 @@ from klss_spiel.games.mahjong.compiled.memo_kernels import (
 from klss_spiel.games.mahjong.compiled.rules_kernels import POWER, change, points_of_win
 from klss_spiel.games.mahjong.compiled.worth_kernels import LOOK, LOSS
 from klss_spiel.games.mahjong.rules import Phase
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
@@ -85,7 +85,7 @@ def _mean_with_wins(
     return value / max(total, 1)
 
 
-@kernel
+@inlined_kernel
 def _mean(values: Any, slot: int, unseen: Any) -> Any:
     """What the hand of a slot is worth, whose wins have their score."""
     total, value = 0, 0.0

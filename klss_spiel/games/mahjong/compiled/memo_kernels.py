@@ -42,7 +42,7 @@ from klss_spiel.games.mahjong.compiled.worth_kernels import (
     write_needs,
     write_standing,
 )
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import borrowed, inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
@@ -124,6 +124,23 @@ def new_memo(bits: int = 14) -> HandMemo:
 def clear(memo: HandMemo) -> None:
     """Forgets every hand."""
     memo.draws.words[:] = 0
+
+
+@kernel
+def borrowed_memo(memo: Any) -> Any:
+    """The memo for use in a kernel; see `borrowed`."""
+    words, values, clock = memo.draws
+    standing, hand, enough = memo.own
+    need, missing, rest, free = memo.patterns
+    return HandMemo(
+        HandTable(borrowed(words), borrowed(values), borrowed(clock)),
+        (borrowed(standing), borrowed(hand), borrowed(enough)),
+        (borrowed(need), borrowed(missing), borrowed(rest), borrowed(free)),
+        borrowed(memo.after),
+        borrowed(memo.counts),
+        borrowed(memo.worths),
+        borrowed(memo.row),
+    )
 
 
 @kernel
@@ -299,7 +316,7 @@ def worth_waiting(
     return lacking, best
 
 
-@kernel
+@inlined_kernel
 def learn_draws(
     tables: Any,
     weights: Any,

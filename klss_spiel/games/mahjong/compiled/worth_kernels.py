@@ -24,7 +24,7 @@ from klss_spiel.games.mahjong.compiled.layout import (
     SETS,
 )
 from klss_spiel.games.mahjong.compiled.rules_kernels import POWER
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
@@ -137,7 +137,7 @@ def write_needs(standing: Any, need: Any, free: Any) -> None:
         free[pattern] = 1 - (standing[MELDS_OUT] - melded)
 
 
-@kernel
+@inlined_kernel
 def write_lacks(hand: Any, suit: Any, need: Any, missing: Any, rest: Any) -> None:
     """Writes for each pattern of three chows what a hand has of it.
 
@@ -150,14 +150,15 @@ def write_lacks(hand: Any, suit: Any, need: Any, missing: Any, rest: Any) -> Non
         missing: [p] gets how many needed tiles the hand lacks.
         rest: [p] gets the code of ranks that are left.
     """
-    missing[:] = 0
-    rest[:] = suit
-    for kind in range(_RANKS):
-        count, power = hand[kind], POWER[kind]
-        for pattern in range(PATTERNS.shape[0]):
-            held = min(need[kind, pattern], count)
-            rest[pattern] -= held * power
-            missing[pattern] += need[kind, pattern] - held
+    for pattern in range(PATTERNS.shape[0]):
+        lacking, code = 0, suit
+        for kind in range(_RANKS):
+            wanted = need[kind, pattern]
+            held = min(wanted, hand[kind])
+            code -= held * POWER[kind]
+            lacking += wanted - held
+        missing[pattern] = lacking
+        rest[pattern] = code
 
 
 @kernel
