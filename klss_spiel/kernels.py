@@ -19,6 +19,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -32,7 +34,22 @@ def kernel(function: _F) -> _F:
     Where nothing can be written (an installation that is read-only, no home), the
     function is compiled anew in every process.
     """
+    return _compiled(function, forceinline=False)
+
+
+def inlined_kernel(function: _F) -> _F:
+    """As `kernel`, always made part of the kernels that call it.
+
+    For short functions with many arrays: a call copies all that is known of each array. What
+    calls them takes longer to compile.
+    """
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: _F, forceinline: bool) -> _F:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    if forceinline:
+        options["forceinline"] = True
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba finds no folder for its cache
@@ -43,6 +60,24 @@ def kernel(function: _F) -> _F:
     if source is not None:
         compiled._cache._cache_file._source_stamp = source_stamp(pathlib.Path(source))
     return cast(_F, compiled)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def borrowed(context: Any, array: Any) -> Any:
+    """In a kernel: an array with the same memory whose users are not counted.
+
+    Counting them takes an instruction that locks memory wherever an array gets another name,
+    which adds up in loops over short functions. Whoever gave the array keeps it alive.
+    """
+    del context
+
+    def made(target: Any, builder: Any, signature: Any, values: Any) -> Any:
+        view = target.make_array(signature.return_type)(target, builder, value=values[0])
+        for owner in ("meminfo", "parent"):
+            setattr(view, owner, cgutils.get_null_value(getattr(view, owner).type))
+        return view._getvalue()
+
+    return array(array), made
 
 
 def is_kept(compiled: Any) -> bool:

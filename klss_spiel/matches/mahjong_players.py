@@ -75,7 +75,7 @@ class MahjongPlayer:
     models: Sequence[EnvironmentModel] = ()
     settings: Settings = OLSS_II
     count: SearchCount = dataclasses.field(default_factory=SearchCount)
-    memo: HandMemo = dataclasses.field(default_factory=lambda: new_memo(16))
+    memo: HandMemo = dataclasses.field(default_factory=lambda: new_memo(15))
 
     def decide(
         self, rows: Any, legal: BoolArray, likely: LongArray, rng: np.random.Generator

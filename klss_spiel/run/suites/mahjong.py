@@ -154,7 +154,7 @@ def _searches(seconds: float) -> Iterator[Row]:
     rng = np.random.default_rng(_SEED)
     for setting, roots in (("R", 1), ("ACH", 1), ("ACH", 4)):
         models = mahjong_players.models_of(game, setting, mahjong_players.ACH_MODEL)
-        memo, turns = new_memo(16), itertools.count()
+        memo, turns = new_memo(15), itertools.count()
 
         def work(
             models: Any = models, roots: int = roots, memo: Any = memo, turns: Any = turns

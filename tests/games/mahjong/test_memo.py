@@ -124,7 +124,7 @@ def test_a_search_does_not_depend_on_what_was_kept():
 
 
 def test_a_new_hand_takes_the_place_of_the_older_of_two():
-    table = new_memo(1).hands
+    table = new_memo(1).draws
     code = np.uint64(1)
     for key in (5, 6, 7):  # two slots
         slot, known = find(table.words, np.uint64(key), code)

@@ -87,6 +87,8 @@ FEATURES: Final = {
     "numbers": 14,
 }
 NUM_FEATURES: Final = sum(FEATURES.values())
+# By count, whether it is above a level.
+_LEVELS: Final = np.tri(5, 4, -1, np.float32)
 # From `lacking` to `worth`.
 _NUM_KNOWLEDGE: Final = 8 + 2 * _K + (2 + _HEADS) + 3 * _K + (1 + _HEADS) + 1
 
@@ -203,8 +205,9 @@ def lacking_after_claim(tables: Any, options: Any, row: Any, player: int, action
 @kernel
 def _thermometer(out: Any, at: int, counts: Any, offset: int) -> int:
     for kind in range(_K):
+        count = min(max(counts[offset + kind], 0), 4)
         for level in range(4):
-            out[at + 4 * kind + level] = counts[offset + kind] > level
+            out[at + 4 * kind + level] = _LEVELS[count, level]
     return at + 4 * _K
 
 

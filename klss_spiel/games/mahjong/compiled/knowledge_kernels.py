@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from klss_spiel.games.mahjong import tiles
+from klss_spiel.games.mahjong.compiled.change_kernels import write_discards
 from klss_spiel.games.mahjong.compiled.layout import (
     HONOUR_CODE,
     PHASE,
@@ -22,15 +23,15 @@ from klss_spiel.games.mahjong.compiled.memo_kernels import (
     find,
     key_of,
     lacking_of,
-    learn,
     learn_draws,
     nearer_of,
+    worth_waiting,
     write_own,
 )
 from klss_spiel.games.mahjong.compiled.rules_kernels import POWER, change, points_of_win
 from klss_spiel.games.mahjong.compiled.worth_kernels import LOOK, LOSS
 from klss_spiel.games.mahjong.rules import Phase
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
@@ -84,7 +85,7 @@ def _mean_with_wins(
     return value / max(total, 1)
 
 
-@kernel
+@inlined_kernel
 def _mean(values: Any, slot: int, unseen: Any) -> Any:
     """What the hand of a slot is worth, whose wins have their score."""
     total, value = 0, 0.0
@@ -110,10 +111,7 @@ def know_waiting(tables: Any, options: Any, weights: Any, memo: Any, row: Any, u
     draws = memo.draws.words
     slot, known = find(draws, key, code)
     if not known:
-        place, known = find(memo.hands.words, key, code)
-        if not known:
-            learn(tables, weights, memo, place, suit, honours, mask, _NO_TILE)
-        now, lacking = memo.hands.values[place, WORTH], lacking_of(memo.hands.words[place, FACTS])
+        lacking, now = worth_waiting(tables, weights, memo, suit, honours, mask)
         learn_draws(tables, weights, memo, slot, suit, honours, mask, _NO_TILE, now, lacking)
     lacking = lacking_of(draws[slot, FACTS])
     if lacking == 1:
@@ -152,30 +150,44 @@ def know_discards(
         The fewest lacking, the most worth at once, and the most judged.
     """
     player = row[PLAYER]
-    _, hand, enough = memo.own
+    standing, hand, enough = memo.own
     code = write_own(options, row, memo)
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
     mask = completable_by(hand, enough, unseen)
-    hands, draws = memo.hands.words, memo.draws.words
-    at_once_of, after_draws = memo.hands.values, memo.draws.values
+    after = memo.after
+    for kind in range(_RANKS):
+        after[kind] = mask
+        if hand[kind]:
+            after[kind] &= enough[kind, hand[kind] - 1 + unseen[kind]]
+    write_discards(
+        tables,
+        weights,
+        suit,
+        honours,
+        hand,
+        mask,
+        after,
+        standing,
+        memo.patterns,
+        lacking,
+        at_once,
+    )
+    draws, after_draws = memo.draws.words, memo.draws.values
     fewest, most_at_once, most = 20, 0.0, 0.0
     for kind in range(_K):
-        lacking[kind], accepted[kind], at_once[kind], judged[kind] = 20, 0, 0.0, 0.0
-        if hand[kind]:
-            fewer, others, left = _without(hand, enough, suit, honours, mask, unseen, kind)
-            slot, known = find(hands, key_of(fewer, others, left), code)
-            if not known:
-                learn(tables, weights, memo, slot, fewer, others, left, kind)
-            lacking[kind] = lacking_of(hands[slot, FACTS])
-            at_once[kind] = at_once_of[slot, WORTH]
-            fewest = min(fewest, lacking[kind])
-            most_at_once = max(most_at_once, at_once[kind])
+        accepted[kind], judged[kind] = 0, 0.0
+        fewest = min(fewest, lacking[kind])
+        most_at_once = max(most_at_once, at_once[kind])
     for kind in range(_K):
         now = at_once[kind]
         promising = now > 0.0 and now >= weights[LOOK] * most_at_once
         if not promising and lacking[kind] != fewest:
             continue
-        fewer, others, left = _without(hand, enough, suit, honours, mask, unseen, kind)
+        fewer, others, left = suit, honours, mask
+        if kind < _RANKS:
+            fewer, left = suit - POWER[kind], after[kind]
+        else:
+            others = honours - POWER[kind]
         slot, known = find(draws, key_of(fewer, others, left), code)
         if not known:
             learn_draws(tables, weights, memo, slot, fewer, others, left, kind, now, lacking[kind])
@@ -193,13 +205,3 @@ def know_discards(
                 judged[kind] = _mean(after_draws, slot, unseen)
             most = max(most, judged[kind])
     return fewest, most_at_once, most
-
-
-@kernel
-def _without(
-    hand: Any, enough: Any, suit: Any, honours: Any, mask: int, unseen: Any, kind: int
-) -> Any:
-    """Codes of ranks and honours, and patterns that can be completed, after a discard."""
-    if kind < _RANKS:
-        return suit - POWER[kind], honours, mask & enough[kind, hand[kind] - 1 + unseen[kind]]
-    return suit, honours - POWER[kind], mask

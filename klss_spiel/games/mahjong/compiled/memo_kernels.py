@@ -6,9 +6,6 @@ hand, what its player has laid out, and which patterns of three chows can still 
 how many tiles of each kind are unseen weighs it afterwards. So whoever reads the memo finds
 exactly what would be computed anew, whatever it has kept. A memo is for one variant. See
 `knowledge_kernels` for who reads it.
-
-There are two tables: a small one of hands as they are, which are asked for most and should
-stay in a processor's cache, and one of what hands are worth after each draw.
 """
 
 from __future__ import annotations
@@ -19,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.games.mahjong import tiles
+from klss_spiel.games.mahjong.compiled.change_kernels import write_draws
 from klss_spiel.games.mahjong.compiled.layout import (
     END,
     FLOWERS,
@@ -32,7 +30,6 @@ from klss_spiel.games.mahjong.compiled.layout import (
     RIVER_SIZE,
     ROW,
 )
-from klss_spiel.games.mahjong.compiled.rules_kernels import POWER
 from klss_spiel.games.mahjong.compiled.worth_kernels import (
     MELDS_OUT,
     NUM_STANDING,
@@ -41,19 +38,18 @@ from klss_spiel.games.mahjong.compiled.worth_kernels import (
     new_patterns,
     worth_by_patterns,
     worth_without_patterns,
-    write_ceilings,
     write_lacks,
     write_needs,
     write_standing,
 )
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import borrowed, inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
 _COUNTS: Final = tiles.MAX_COPIES + 1
 _NUM_PATTERNS: Final = PATTERNS.shape[0]
 
-# A hand in a table: its key, facts, and what it is worth as it is or after each draw.
+# A hand in a table: its key, facts, and what it is worth after each draw.
 _KEY: Final = 0
 FACTS: Final = 2
 WORTH: Final = 3
@@ -79,7 +75,7 @@ class HandTable(NamedTuple):
     """Hands by key. Letters: s slots, a power of two.
 
     Attributes:
-        words: [s, 3 + values] key (two words, 0 for none), facts, and values.
+        words: [s, 3 + 16] key (two words, 0 for none), facts, and values.
         values: the same memory as float64.
         clock: [1] hands learned so far; tells which of two is older.
     """
@@ -90,48 +86,61 @@ class HandTable(NamedTuple):
 
 
 class HandMemo(NamedTuple):
-    """Tables of hands, changed by whoever reads them, and arrays to work with.
+    """A table of hands, changed by whoever reads it, and arrays to work with.
 
     Attributes:
-        hands: what hands are worth as they are.
-        draws: [s, 3 + 16] and after each draw; a win that is not scored yet is worth 0.
+        draws: what hands are worth after each draw; a win that is not scored yet is worth 0.
         own: see `write_own`.
         patterns: see `worth_kernels`.
+        after: [9] masks of patterns, see `knowledge_kernels.know_discards`.
         counts: [3, 16] numbers of tiles; for `analysis_kernels`, as what follows.
         worths: [2, 16] what hands are worth.
         row: [ROW] a game.
     """
 
-    hands: HandTable
     draws: HandTable
     own: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
     patterns: tuple[npt.NDArray[Any], ...]
+    after: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
     worths: npt.NDArray[np.float64]
     row: npt.NDArray[np.int32]
 
 
-def _new_table(bits: int, num_values: int) -> HandTable:
-    words = np.zeros((1 << bits, WORTH + num_values), np.uint64)
-    return HandTable(words, words.view(np.float64), np.zeros(1, np.uint64))
-
-
-def new_memo(bits: int = 15) -> HandMemo:
-    """An empty memo of 2^bits hands (32 bytes each), half of them with draws (152 bytes)."""
+def new_memo(bits: int = 14) -> HandMemo:
+    """An empty memo of 2^bits hands (152 bytes each)."""
+    words = np.zeros((1 << bits, WORTH + _K), np.uint64)
+    draws = HandTable(words, words.view(np.float64), np.zeros(1, np.uint64))
     own = (
         np.zeros(NUM_STANDING, np.int64),
         np.zeros(_K, np.int64),
         np.zeros((_RANKS, _COUNTS), np.int64),
     )
-    hands, draws = _new_table(bits, 1), _new_table(max(bits - 1, 1), _K)
     counts, worths = np.zeros((3, _K), np.int64), np.zeros((2, _K))
-    return HandMemo(hands, draws, own, new_patterns(), counts, worths, np.zeros(ROW, np.int32))
+    after, row = np.zeros(_RANKS, np.int64), np.zeros(ROW, np.int32)
+    return HandMemo(draws, own, new_patterns(), after, counts, worths, row)
 
 
 def clear(memo: HandMemo) -> None:
     """Forgets every hand."""
-    memo.hands.words[:] = 0
     memo.draws.words[:] = 0
+
+
+@kernel
+def borrowed_memo(memo: Any) -> Any:
+    """The memo for use in a kernel; see `borrowed`."""
+    words, values, clock = memo.draws
+    standing, hand, enough = memo.own
+    need, missing, rest, free = memo.patterns
+    return HandMemo(
+        HandTable(borrowed(words), borrowed(values), borrowed(clock)),
+        (borrowed(standing), borrowed(hand), borrowed(enough)),
+        (borrowed(need), borrowed(missing), borrowed(rest), borrowed(free)),
+        borrowed(memo.after),
+        borrowed(memo.counts),
+        borrowed(memo.worths),
+        borrowed(memo.row),
+    )
 
 
 @kernel
@@ -142,7 +151,7 @@ def lacking_of(facts: Any) -> Any:
 
 @kernel
 def nearer_of(facts: Any) -> Any:
-    """Mask of the kinds that bring a hand nearer; of hands with draws only."""
+    """Mask of the kinds that bring a hand nearer."""
     return np.int64((facts >> _NEARER_SHIFT) & _NEARER_MASK)
 
 
@@ -164,7 +173,7 @@ def write_own(options: Any, row: Any, memo: Any) -> Any:
             for which so many tiles of a rank are enough; its `patterns` what melds leave.
     """
     standing, hand, enough = memo.own
-    need, _, _, free, _ = memo.patterns
+    need, _, _, free = memo.patterns
     player = row[PLAYER]
     write_standing(options, row, player, standing)
     for kind in range(_K):
@@ -214,7 +223,7 @@ def _without_melds() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     standing = np.zeros(NUM_STANDING, np.int64)
     enough = np.zeros((_RANKS, _COUNTS), np.int64)
     _write_enough(standing, enough)
-    need, _, _, free, _ = new_patterns()
+    need, _, _, free = new_patterns()
     write_needs(standing, need, free)
     return enough, need
 
@@ -288,47 +297,26 @@ def completable_by(hand: Any, enough: Any, unseen: Any) -> Any:
 
 
 @kernel
-def learn(
-    tables: Any,
-    weights: Any,
-    memo: Any,
-    slot: int,
-    suit: Any,
-    honours: Any,
-    completable: int,
-    discarded: int,
-) -> None:
-    """Writes what a hand is worth as it is.
+def worth_waiting(
+    tables: Any, weights: Any, memo: Any, suit: Any, honours: Any, completable: int
+) -> Any:
+    """Tiles lacking, and what the hand in the memo's `own` is worth as it is.
 
-    Args:
-        tables: see `distance_kernels`.
-        weights: see `worth_kernels.weights_of`.
-        memo: its `own` has the hand's counts, still with a tile that is discarded.
-        slot: of the hand in `memo.hands`.
-        suit: code of its ranks.
-        honours: code of its honours.
-        completable: mask of patterns, see `completable_by`.
-        discarded: kind of that tile, or NO_TILE.
+    Arguments are those of `learn_draws`.
     """
     standing, hand, _ = memo.own
     lacking, best = worth_without_patterns(tables, weights, suit, honours, standing)
     if standing[SETS_WANTED] == 4 and completable != 0:
         patterns = memo.patterns
-        need, missing, rest, _, ceiling = patterns
-        if discarded >= 0:
-            hand[discarded] -= 1
+        need, missing, rest, _ = patterns
         write_lacks(hand, suit, need, missing, rest)
-        ceiling[:] = np.inf
         best = worth_by_patterns(
             tables, weights, honours, hand, completable, standing, patterns, 0, 0, best
         )
-        if discarded >= 0:
-            hand[discarded] += 1
-    memo.hands.values[slot, WORTH] = best
-    _set_facts(memo.hands, slot, lacking, 0)
+    return lacking, best
 
 
-@kernel
+@inlined_kernel
 def learn_draws(
     tables: Any,
     weights: Any,
@@ -343,35 +331,37 @@ def learn_draws(
 ) -> None:
     """Writes what a hand is worth after each draw.
 
-    Arguments are those of `learn` with a slot in `memo.draws`, and what is known of the hand
-    as it is: what it is worth, and tiles lacking.
+    Args:
+        tables: see `distance_kernels`.
+        weights: see `worth_kernels.weights_of`.
+        memo: its `own` has the hand's counts, still with a tile that is discarded.
+        slot: of the hand in `memo.draws`.
+        suit: code of its ranks.
+        honours: code of its honours.
+        completable: mask of patterns, see `completable_by`.
+        discarded: kind of that tile, or NO_TILE.
+        now: what the hand is worth as it is.
+        lacking: tiles that it lacks.
     """
     standing, hand, _ = memo.own
     if discarded >= 0:
         hand[discarded] -= 1
-    patterns = memo.patterns
-    need, missing, rest, _, _ = patterns
-    hopeful = 0  # patterns
-    if standing[SETS_WANTED] == 4 and completable != 0:
-        write_lacks(hand, suit, need, missing, rest)
-        hopeful = write_ceilings(tables, weights, honours, completable, standing, patterns, now)
-    nearer = 0
     values = memo.draws.values[slot, WORTH:]
+    nearer = write_draws(
+        tables,
+        weights,
+        suit,
+        honours,
+        hand,
+        completable,
+        standing,
+        memo.patterns,
+        now,
+        values,
+    )
     for kind in range(_K):
-        values[kind] = 0.0
-        if hand[kind] >= _COUNTS - 1:
-            continue
-        more_suit = suit + (POWER[kind] if kind < _RANKS else 0)
-        more_honours = honours + (POWER[kind] if kind >= _RANKS else 0)
-        left, best = worth_without_patterns(tables, weights, more_suit, more_honours, standing)
-        if left < lacking:
-            nearer |= 1 << kind
-        if left > 0:
-            if hopeful != 0:
-                best = worth_by_patterns(
-                    tables, weights, more_honours, hand, hopeful, standing, patterns, kind, 1, best
-                )
-            values[kind] = best
+        if hand[kind] >= _COUNTS - 1 or (lacking == 1 and nearer & (1 << kind)):
+            values[kind] = 0.0
     _set_facts(memo.draws, slot, lacking, nearer)
     if discarded >= 0:
         hand[discarded] += 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from klss_spiel.games.mahjong import tiles
 from klss_spiel.games.mahjong.compiled.analysis_kernels import unseen_by, write_features
+from klss_spiel.games.mahjong.compiled.distance_kernels import borrowed_tables
 from klss_spiel.games.mahjong.compiled.layout import (
     ACTED,
     AFTER_KONG,
@@ -33,9 +34,10 @@ from klss_spiel.games.mahjong.compiled.layout import (
     TILE,
     WAITS,
 )
+from klss_spiel.games.mahjong.compiled.memo_kernels import borrowed_memo
 from klss_spiel.games.mahjong.compiled.rules_kernels import change, distance_with, points_of_win
 from klss_spiel.games.mahjong.rules import Phase
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import borrowed, kernel
 
 _K: Final = tiles.NUM_KINDS
 _NO_TILE: Final = tiles.NO_TILE
@@ -135,6 +137,8 @@ def view_features(tables: Any, options: Any, memo: Any, row: Any, player: int, o
 @kernel
 def view_features_all(tables: Any, options: Any, memo: Any, rows: Any, out: Any) -> None:
     """`view_features` of who has just discarded in every row ([n, f])."""
+    tables, options, memo = borrowed_tables(tables), borrowed(options), borrowed_memo(memo)
+    rows, out = borrowed(rows), borrowed(out)
     for i in range(rows.shape[0]):
         view_features(tables, options, memo, rows[i], rows[i, PLAYER], out[i])
 
@@ -142,5 +146,7 @@ def view_features_all(tables: Any, options: Any, memo: Any, rows: Any, out: Any)
 @kernel
 def write_all_features_of(tables: Any, options: Any, memo: Any, rows: Any, out: Any) -> None:
     """Features of players to discard in every row ([n, f])."""
+    tables, options, memo = borrowed_tables(tables), borrowed(options), borrowed_memo(memo)
+    rows, out = borrowed(rows), borrowed(out)
     for i in range(rows.shape[0]):
         write_features(tables, options, memo, rows[i], _NO_ACTIONS, out[i])

@@ -62,7 +62,7 @@ def _own_hand(options: Any, row: Any) -> Any:
     hand = row[HAND + _K * player : HAND + _K * player + _K].astype(np.int64)
     suit, honours = np.int64(row[SUIT_CODE + player]), np.int64(row[HONOUR_CODE + player])
     patterns = new_patterns()
-    need, missing, rest, free, _ = patterns
+    need, missing, rest, free = patterns
     write_needs(standing, need, free)
     write_lacks(hand, suit, need, missing, rest)
     return standing, hand, suit, honours, patterns

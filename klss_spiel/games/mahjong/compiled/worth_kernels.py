@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.games.mahjong import tiles
-from klss_spiel.games.mahjong.compiled.distance_kernels import distance
+from klss_spiel.games.mahjong.compiled.distance_kernels import distance, flush_distance
 from klss_spiel.games.mahjong.compiled.layout import (
     FLOWERS,
     MELD_KIND,
@@ -24,7 +24,7 @@ from klss_spiel.games.mahjong.compiled.layout import (
     SETS,
 )
 from klss_spiel.games.mahjong.compiled.rules_kernels import POWER
-from klss_spiel.kernels import kernel
+from klss_spiel.kernels import inlined_kernel, kernel
 
 _K: Final = tiles.NUM_KINDS
 _RANKS: Final = tiles.NUM_RANKS
@@ -41,7 +41,7 @@ def _chow_patterns() -> list[tuple[tuple[int, int, int], float]]:
 
 
 PATTERNS: Final = np.array([heads for heads, _ in _chow_patterns()], np.int64)
-_PATTERN_POINTS: Final = np.array([points for _, points in _chow_patterns()])
+PATTERN_POINTS: Final = np.array([points for _, points in _chow_patterns()])
 
 # Slots of weights.
 STEP: Final = 0  # q, what a lacking tile leaves of a prospect
@@ -137,7 +137,7 @@ def write_needs(standing: Any, need: Any, free: Any) -> None:
         free[pattern] = 1 - (standing[MELDS_OUT] - melded)
 
 
-@kernel
+@inlined_kernel
 def write_lacks(hand: Any, suit: Any, need: Any, missing: Any, rest: Any) -> None:
     """Writes for each pattern of three chows what a hand has of it.
 
@@ -150,14 +150,15 @@ def write_lacks(hand: Any, suit: Any, need: Any, missing: Any, rest: Any) -> Non
         missing: [p] gets how many needed tiles the hand lacks.
         rest: [p] gets the code of ranks that are left.
     """
-    missing[:] = 0
-    rest[:] = suit
-    for kind in range(_RANKS):
-        count, power = hand[kind], POWER[kind]
-        for pattern in range(PATTERNS.shape[0]):
-            held = min(need[kind, pattern], count)
-            rest[pattern] -= held * power
-            missing[pattern] += need[kind, pattern] - held
+    for pattern in range(PATTERNS.shape[0]):
+        lacking, code = 0, suit
+        for kind in range(_RANKS):
+            wanted = need[kind, pattern]
+            held = min(wanted, hand[kind])
+            code -= held * POWER[kind]
+            lacking += wanted - held
+        missing[pattern] = lacking
+        rest[pattern] = code
 
 
 @kernel
@@ -179,10 +180,10 @@ def worth_by_patterns(
     discarded (-1); 0 for no change. `completable` is the mask of patterns whose tiles the hand
     has or may still draw after a discard; a draw does not change it.
     """
-    need, missing_all, rest_all, free, ceiling = patterns
-    base = _points_of_patterns(weights, standing)
+    need, missing_all, rest_all, free = patterns
+    base = points_of_patterns(weights, standing)
     for pattern in range(PATTERNS.shape[0]):
-        if free[pattern] < 0 or not completable & (1 << pattern) or ceiling[pattern] <= best:
+        if free[pattern] < 0 or not completable & (1 << pattern):
             continue
         missing, rest = missing_all[pattern], rest_all[pattern]
         if amount != 0 and changed < _RANKS:
@@ -190,68 +191,23 @@ def worth_by_patterns(
                 missing -= amount
             else:
                 rest += amount * POWER[changed]
-        points = base + _PATTERN_POINTS[pattern]
+        points = base + PATTERN_POINTS[pattern]
         # Nothing farther than this can be better.
         if (points + weights[FLUSH]) * weights[POWERS + missing] <= best:
             continue
         lacking = missing + distance(tables, rest, honours, free[pattern], False)
         best = max(best, (points + weights[HALF]) * weights[POWERS + lacking])
         if standing[HONOUR_MELDS_OUT] == 0:
-            pure = missing + np.int64(tables.suit[rest, free[pattern], 1])
+            pure = missing + flush_distance(tables, rest, free[pattern])
             best = max(best, (points + weights[FLUSH]) * weights[POWERS + pure])
     return best
 
 
 @kernel
-def _points_of_patterns(weights: Any, standing: Any) -> Any:
+def points_of_patterns(weights: Any, standing: Any) -> Any:
     """What hands with patterns count, without the points of the pattern."""
     base = weights[LOSS] + weights[BASE] + standing[FLOWERS_OUT]
     return base + (weights[CONCEALED] if standing[OPEN_MELDS_OUT] == 0 else 0.0)
-
-
-@kernel
-def write_ceilings(
-    tables: Any,
-    weights: Any,
-    honours: Any,
-    completable: int,
-    standing: Any,
-    patterns: Any,
-    now: float,
-) -> int:
-    """Writes [p] more than which no pattern can be worth after one more tile.
-
-    Returns the mask of patterns that may then be worth more than the hand is now.
-
-    Args:
-        tables: see `distance_kernels`.
-        weights: see `weights_of`.
-        honours: code of the hand's honours.
-        completable: see `worth_by_patterns`.
-        standing: see `write_standing`.
-        patterns: of the hand, see `write_lacks`.
-        now: what the hand is worth without the tile; no less with it.
-    """
-    _, missing, rest, free, ceiling = patterns
-    base = _points_of_patterns(weights, standing)
-    hopeful = 0
-    for pattern in range(PATTERNS.shape[0]):
-        ceiling[pattern] = 0.0
-        if free[pattern] < 0 or not completable & (1 << pattern):
-            continue
-        points = base + _PATTERN_POINTS[pattern]
-        if (points + weights[FLUSH]) * weights[POWERS + max(missing[pattern] - 1, 0)] <= now:
-            continue
-        code, sets = rest[pattern], free[pattern]
-        lacking = missing[pattern] + distance(tables, code, honours, sets, False)
-        best = (points + weights[HALF]) * weights[POWERS + max(lacking - 1, 0)]
-        if standing[HONOUR_MELDS_OUT] == 0:
-            pure = missing[pattern] + np.int64(tables.suit[code, sets, 1])
-            best = max(best, (points + weights[FLUSH]) * weights[POWERS + max(pure - 1, 0)])
-        ceiling[pattern] = best
-        if best > now:
-            hopeful |= 1 << pattern
-    return hopeful
 
 
 @kernel
@@ -280,7 +236,7 @@ def worth_without_patterns(
     lacking = distance(tables, suit, honours, wanted, False)
     best = (base + weights[HALF]) * weights[POWERS + lacking]
     if standing[HONOUR_MELDS_OUT] == 0:
-        pure = np.int64(tables.suit[suit, wanted, 1])
+        pure = flush_distance(tables, suit, wanted)
         best = max(best, (base + weights[FLUSH]) * weights[POWERS + pure])
     if standing[SETS_WANTED] == 4 and standing[MELDS_OUT] == 0:
         pure = np.int64(7 - tables.suit_pairs[suit])
@@ -294,14 +250,13 @@ def worth_without_patterns(
 
 @kernel
 def new_patterns() -> Any:
-    """What `write_needs`, `write_lacks` and `write_ceilings` fill."""
+    """What `write_needs` and `write_lacks` fill."""
     number = PATTERNS.shape[0]
     return (
         np.zeros((_RANKS, number), np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
         np.zeros(number, np.int64),
-        np.full(number, np.inf),
     )
 
 
@@ -324,7 +279,7 @@ def worth(
     if standing[SETS_WANTED] < 4:
         return best
     patterns = new_patterns()
-    need, missing, rest, free, _ = patterns
+    need, missing, rest, free = patterns
     write_needs(standing, need, free)
     write_lacks(hand, suit, need, missing, rest)
     completable = completable_patterns(need, hand, unseen, _NO_TILE)
