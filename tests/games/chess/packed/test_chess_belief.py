@@ -13,6 +13,7 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
+from klss_spiel.games.chess.boards import position_from_fen
 from klss_spiel.games.chess.packed import chess_belief, collected_positions
 from klss_spiel.games.chess.packed import positions as packed
 
@@ -162,6 +163,51 @@ def test_positions_that_lead_to_what_is_seen_later_are_foreseen():
         assert (game.foresight(held, []) == 0.0).all()
     assert min(survivors) >= -2 * cell - 1e-9
     assert np.mean(survivors) > np.mean(others) + cell / 2
+
+
+def foreseen(moves, *boards):
+    """Foresight of positions with White to move, who hears of moves that the first allows."""
+    game = pyspiel.load_game(f"python_kriegspiel(fen={boards[0]} w - - 0 1)")
+    state = game.new_initial_state()
+    for move in moves.split():
+        state.apply_action(state.string_to_action(move))
+    searched = search_game(game)
+    later = searched.read(0, state.information_state_string(0)).since(0)
+    positions = packed.pack([position_from_fen(f"{board} w - - 0 1") for board in boards])
+    held = dataclasses.replace(searched.first_held(0), positions=positions)
+    return searched.foresight(held, later)
+
+
+_WHITE = "8/3R4/5N2/7P/4K3"
+_NOW = np.log(300.0)  # there is no turn in between; almost impossible
+
+
+@pytest.mark.parametrize(
+    ("moves", "fits", "does_not", "cost"),
+    [
+        # The rook is captured on d4, by a bishop that is there or is not.
+        ("h2h3 g7d4", f"4k3/6b1/8/{_WHITE}", f"b3k3/8/8/{_WHITE}", _NOW),
+        # A check along a line needs a rook or a queen, one by a knight a knight.
+        ("h2h3 a8a1", f"r3k3/8/8/{_WHITE}", f"b3k3/8/8/{_WHITE}", 5.0),
+        ("h2h3 c4b2", "4k3/8/8/8/2n5/8/7P/3K4", "4k3/8/8/8/2b5/8/7P/3K4", 5.0),
+        # A pawn is captured on d7, where there is none.
+        ("d4d7", f"4k3/3p4/8/{_WHITE}", f"4k3/4p3/8/{_WHITE}", _NOW),
+        ("d4d7", f"4k3/3r4/8/{_WHITE}", f"4k3/3p4/8/{_WHITE}", _NOW),
+        # The rook passes d5 and d6, where pieces stand.
+        ("d4d7", f"4k3/8/8/{_WHITE}", f"4k3/8/3p4/{_WHITE}", _NOW / 2),
+        ("d4d7", f"4k3/8/8/{_WHITE}", "4k3/8/3p4/3p4/3R4/5N2/7P/4K3", _NOW),
+        # The king cannot go to the second rank: attacked by a rook that may stand elsewhere.
+        ("e1e2", "4k3/8/8/8/3R4/5N2/r6P/4K3", "r3k3/8/8/8/3R4/5N2/7P/4K3", _NOW),
+        ("e1e2 e1d2", "4k3/8/8/8/3R4/5N2/r6P/4K3", "r3k3/8/8/8/3R4/5N2/7P/4K3", 1.2 * _NOW),
+        # A refused move of another piece says nothing.
+        ("f3g5", "r3k3/8/8/8/3R4/5N2/7P/r3K3", "4k3/8/8/8/3R4/5N2/7P/r3K3", 0.0),
+    ],
+)
+def test_positions_that_lead_to_what_the_umpire_says_later_are_foreseen(
+    moves, fits, does_not, cost
+):
+    good, bad = foreseen(moves, fits, does_not)
+    assert good - bad == pytest.approx(cost)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """How far positions of Kriegspiel are from what the umpire says later, compiled.
 
 A row of expectations is [NUM_WORDS] words: a cell that pieces of the opponent have to attack
-and how many of them (0 for no cell), cells that they have to be gone from, and cells where a
-pawn or another piece of theirs has to stand.
+and how many of them (0 for no cell), cells that they have to be gone from, cells where a pawn or
+another piece of theirs has to stand, and kinds of pieces that they need for a check.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ JUMPERS: Final = np.uint64(1)
 LINERS: Final = np.uint64(2)
 SLANTERS: Final = np.uint64(4)
 
-# Columns of costs: of too few attackers, of a piece that has to go or to come.
+# Columns of costs: of too few attackers, of a piece that has to go or to come, of a kind of
+# pieces that there is none of.
 ATTACK_COST: Final = 0
 LEAVE_COST: Final = 1
 ENTER_COST: Final = 2
 KIND_COST: Final = 3
 NUM_COSTS: Final = 4
+# Part that further cells without attackers cost at the same turn.
 REPEATED: Final = 0.2
 
 
