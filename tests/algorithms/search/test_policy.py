@@ -97,6 +97,21 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
+def test_a_preset_may_have_settings_changed():
+    presets = ("strong", "strong(play=average,purification=false)")
+    config = search_exploitability.Config((KUHN,), presets, (30,))
+    rows = search_exploitability.run(config)
+    assert [row["preset"] for row in rows] == list(presets)
+    assert rows[0]["exploitability"] != pytest.approx(rows[1]["exploitability"])
+    for wrong, expected in (
+        ("string", "expected a preset among"),
+        ("strong(plays=last)", "expected settings among"),
+        ("strong(recent)", "expected settings by name"),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            search_exploitability.make_jobs(dataclasses.replace(config, presets=(wrong,)))
+
+
 def test_what_differs_from_a_preset_is_part_of_its_name():
     config = search_exploitability.Config(
         games=(KUHN,),
