@@ -10,7 +10,9 @@ player by the blueprint, the opponent by model j.
 Left open by the paper, decided here: a move never tried counts as the mean of all
 simulations; an own win inside a simulation ends it with its points (`Settings.allow_win`;
 off, it is played on, as the paper says that only discards are played); simulations run in
-batches, and moves chosen for a batch count as visited at once.
+batches, and moves chosen for a batch count as visited at once. Not in the paper: a search can
+end once its move is certain (`Settings.until_decided`), which spares simulations that could
+not change it.
 """
 
 from __future__ import annotations
