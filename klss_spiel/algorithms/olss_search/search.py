@@ -26,12 +26,12 @@ import numpy.typing as npt
 
 from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch, sample_columns
 from klss_spiel.algorithms.olss_search.model_game import (
-    Blueprint,
     EnvironmentModel,
     ModelGame,
     normalised,
 )
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
+from klss_spiel.search_game import Blueprint
 
 
 @dataclasses.dataclass(frozen=True)
