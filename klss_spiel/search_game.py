@@ -244,50 +244,26 @@ class RangeValuedGame(Protocol):
         """Values for a new search of a player, in place of `evaluate`."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class InfosetBatch:
-    """Decision infosets, as the game and a blueprint for it encode them.
-
-    Letters: n infosets, a legal actions of all of them together.
-
-    Attributes:
-      infoset: [n, ...] what the player to move knows: information states, or rows of
-        features.
-      player: [n] who moves.
-      count: [n] number of legal actions of each infoset.
-      action: [a] legal OpenSpiel actions, one infoset's after another's, ascending.
-    """
-
-    infoset: npt.NDArray[Any]
-    player: Players
-    count: IntArray
-    action: IntArray
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class BlueprintAnswer:
-    """What a blueprint says of a batch of infosets.
-
-    Attributes:
-      probability: [a] of each legal action; sums to 1 over an infoset's.
-      value: [n] expected payoff of the player to move, in units of the game, if both play
-        on by the blueprint.
-    """
-
-    probability: FloatArray
-    value: FloatArray
-
-
 @runtime_checkable
 class Blueprint(Protocol):
-    """What to play and what to expect everywhere: a table, a trained network."""
+    """What to play and what to expect at a batch of infosets, given by rows of features.
 
-    @property
-    def name(self) -> str:
-        """For reports and errors."""
+    Searches that follow a blueprint and bots that play one ask it in this way.
+    """
 
-    def answer(self, batch: InfosetBatch) -> BlueprintAnswer:
-        """The blueprint's strategy and values at the infosets of a batch."""
+    def evaluate(
+        self, features: npt.NDArray[np.float32], legal: BoolArray
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Strategy and values. Letters: n infosets, f features, a actions of the game.
+
+        Args:
+          features: [n, f] what the player to move knows, as the game encodes it.
+          legal: [n, a] which actions are legal.
+
+        Returns:
+          [n, a] probabilities, 0 where an action is not legal, and [n] the expected payoff of
+          the player to move, in units of the game, if both play on by the blueprint.
+        """
 
 
 class ValueFunction(Protocol):

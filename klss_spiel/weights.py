@@ -176,6 +176,29 @@ def read_metadata(path: str | os.PathLike[str]) -> Metadata:
     return _metadata(file, header, arrays)
 
 
+def check_same_run(path: str | os.PathLike[str], expected: Metadata) -> None:
+    """Refuses a file that another run has made.
+
+    Args:
+      path: of a file or a shipped name.
+      expected: its kind, game, feature version, seed and settings (`extra["settings"]`, names
+        and values that JSON knows) are those of the run.
+
+    Raises:
+      WeightsError: if the file says anything else.
+    """
+    metadata = load(
+        path, kind=expected.kind, game=expected.game, feature_version=expected.feature_version
+    ).metadata
+    file = _find(path)
+    if metadata.seed != expected.seed:
+        raise WeightsError(f"{file}: expected the seed {expected.seed}, got {metadata.seed}")
+    # Through JSON, which knows no tuples.
+    settings = json.loads(json.dumps(expected.extra.get("settings", {})))
+    found = metadata.extra.get("settings")
+    _check_same(file, "settings", _flat(settings), _flat(found) if isinstance(found, dict) else {})
+
+
 def shipped_names() -> list[str]:
     """The names of files that come with the package."""
     folder = importlib.resources.files("klss_spiel").joinpath(*_FOLDER)
@@ -197,8 +220,9 @@ class Checkpoint:
 
         Args:
           path: file named .safetensors.
-          metadata: what is trained. Kind, game, feature version and seed belong to the run:
-            a file in which they differ is refused, not replaced.
+          metadata: what is trained. Kind, game, feature version, seed and settings belong to
+            the run: a file in which they differ is refused, not replaced; see
+            `check_same_run`.
           seconds_between_saves: least time between two saves of `save_now_and_then`.
         """
         self.path = pathlib.Path(path)
@@ -214,18 +238,9 @@ class Checkpoint:
         """
         if not self.path.exists():
             return None
-        expected = self._metadata
-        found = load(
-            self.path,
-            kind=expected.kind,
-            game=expected.game,
-            feature_version=expected.feature_version,
-            like=like,
-        )
-        if found.metadata.seed != expected.seed:
-            raise WeightsError(
-                f"{self.path}: expected the seed {expected.seed}, got {found.metadata.seed}"
-            )
+        # Settings first: they say more than the shapes that follow from them.
+        check_same_run(self.path, self._metadata)
+        found = load(self.path, kind=self._metadata.kind, like=like)
         step = found.metadata.extra.get("step")
         if not isinstance(step, int):
             raise WeightsError(f"{self.path}: expected a checkpoint, got weights without a step")
@@ -312,9 +327,20 @@ def _check_same(
     differing = [
         f"{name}: {expected.get(name, 'nothing')} expected, got {found.get(name, 'nothing')}"
         for name in dict.fromkeys([*expected, *found])
-        if expected.get(name) != found.get(name)
+        if expected.get(name, "nothing") != found.get(name, "nothing")
     ]
     raise WeightsError(f"{file}: other {what} than expected: {'; '.join(differing)}")
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings within settings by names such as "loss.entropy"."""
+    found: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            found |= _flat(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value
+    return found
 
 
 def _like(file: pathlib.Path, like: Tree, arrays: Mapping[str, Array]) -> Tree:

@@ -283,6 +283,31 @@ def test_checkpoints_of_another_run_are_refused(tmp_path):
             Checkpoint(path, dataclasses.replace(METADATA, **change)).restore(state(0))
     with pytest.raises(WeightsError, match="other shapes"):
         Checkpoint(path, METADATA).restore({"parameters": np.zeros(3)})
+
+
+def test_checkpoints_of_other_settings_are_refused(tmp_path):
+    path = tmp_path / "run.safetensors"
+
+    def checkpoint(**settings):
+        extra = {"settings": settings, "remark": "differs at will"}
+        return Checkpoint(path, dataclasses.replace(METADATA, extra=extra))
+
+    checkpoint(rate=1e-3, shape=(3, 4), loss={"entropy": 0.5}).save(5, state(5))
+    assert checkpoint(rate=1e-3, shape=(3, 4), loss={"entropy": 0.5}).restore(state(0))[0] == 5
+    for settings, reason in (
+        ({"rate": 2e-3}, r"other settings than expected: rate: 0\.002 expected, got 0\.001"),
+        ({"loss": {"entropy": 0.25}}, r"loss\.entropy: 0\.25 expected, got 0\.5"),
+        ({"start": None}, "start: None expected, got nothing"),
+    ):
+        others = {"rate": 1e-3, "shape": (3, 4), "loss": {"entropy": 0.5}, **settings}
+        with pytest.raises(WeightsError, match=reason):
+            checkpoint(**others).restore(state(0))
+    with pytest.raises(WeightsError, match=r"rate: nothing expected, got 0\.001"):
+        Checkpoint(path, METADATA).restore(state(0))
+
+
+def test_weights_are_no_checkpoints(tmp_path):
+    path = tmp_path / "run.safetensors"
     save(path, state(1), METADATA)
     with pytest.raises(WeightsError, match="weights without a step"):
         Checkpoint(path, METADATA).restore(state(0))

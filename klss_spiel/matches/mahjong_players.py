@@ -37,6 +37,7 @@ from klss_spiel.games.mahjong.compiled.model_game import (
 from klss_spiel.games.mahjong.compiled.trainable import MahjongTraining
 from klss_spiel.games.mahjong.compiled.worth_kernels import WEIGHTS
 from klss_spiel.games.mahjong.variant import Variant
+from klss_spiel.search_game import Blueprint
 
 ACH = "two_player_mahjong_ach"
 PPO = "two_player_mahjong_ppo"
@@ -71,7 +72,7 @@ class MahjongPlayer:
     """
 
     variant: Variant
-    blueprint: NetworkBlueprint
+    blueprint: Blueprint
     models: Sequence[EnvironmentModel] = ()
     settings: Settings = OLSS_II
     count: SearchCount = dataclasses.field(default_factory=SearchCount)

@@ -7,8 +7,9 @@ python -m klss_spiel.run.train_blueprint --game=python_two_player_mahjong --minu
 
 Any game with a compiled environment can be trained (a `pyspiel.Game` with a method
 `trainable_game`). The state of training is kept beside the output, as NAME.training.safetensors,
-and the same command goes on from there. The same seed and --updates give the same network;
---minutes only stops, counting time of this process.
+and the same command goes on from there, with other --minutes, --updates and --pairs if they are
+wanted; other settings are refused, and so is an --output that another run has made. The same seed
+and --updates give the same network; --minutes only stops, counting time of this process.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ def run(config: Config) -> list[dict[str, Any]]:
     """Trains, saves, and returns one row per simple opponent."""
     from klss_spiel.algorithms.blueprints import losses, training
     from klss_spiel.algorithms.blueprints.blueprint import (
+        KIND,
         NetworkBlueprint,
         load_blueprint,
         save_blueprint,
@@ -132,18 +134,25 @@ def run(config: Config) -> list[dict[str, Any]]:
     if config.start is not None:
         trainer.start_from(load_blueprint(config.start, game).parameters)
     path = pathlib.Path(config.output)
-    checkpoint = weights.Checkpoint(
-        path.with_suffix(f".training{weights.SUFFIX}"),
-        weights.Metadata(
-            kind=f"blueprint_training_{config.loss}",
-            game=game.name,
-            feature_version=game.feature_version,
-            seed=config.seed,
-            command=config.command,
-        ),
-        _SECONDS_BETWEEN_SAVES,
+    run_settings = {**dataclasses.asdict(settings), "start": config.start}
+    metadata = weights.Metadata(
+        kind=f"blueprint_training_{config.loss}",
+        game=game.name,
+        feature_version=game.feature_version,
+        seed=config.seed,
+        command=config.command,
+        extra={"settings": run_settings},
     )
+    training_path = path.with_suffix(f".training{weights.SUFFIX}")
+    checkpoint = weights.Checkpoint(training_path, metadata, _SECONDS_BETWEEN_SAVES)
     found = checkpoint.restore(trainer.state())
+    if path.exists():
+        weights.check_same_run(path, dataclasses.replace(metadata, kind=KIND))
+        if found is None:
+            raise weights.WeightsError(
+                f"{path}: expected a new file, or one with the state of its training in "
+                f"{training_path}, got one without"
+            )
     if found is not None:
         trainer.restore(*found)
         logging.info("goes on after %d updates", trainer.updates)
@@ -162,7 +171,7 @@ def run(config: Config) -> list[dict[str, Any]]:
             "decisions": trainer.updates * settings.num_games * settings.steps,
             "minutes_of_last_run": (time.monotonic() - start) / 60.0,
             "cpu_minutes_of_last_run": (time.process_time() - cpu_start) / 60.0,
-            "settings": dataclasses.asdict(settings),
+            "settings": run_settings,
         }
 
     while trainer.updates < last and time.monotonic() < deadline:
@@ -213,6 +222,19 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
         blocks=config.blocks,
         seed=config.seed,
     )
+    run_settings = {
+        **dataclasses.asdict(settings),
+        "model_of": pathlib.Path(str(config.model_of)).name,
+    }
+    if pathlib.Path(config.output).exists():
+        metadata = weights.Metadata(
+            kind=opponent_model.KIND,
+            game=game.name,
+            feature_version=game.feature_version,
+            seed=config.seed,
+            extra={"settings": run_settings},
+        )
+        weights.check_same_run(config.output, metadata)
     trainer = opponent_model.ModelTrainer(game, blueprint, settings)
     start = time.monotonic()
     deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
@@ -229,7 +251,7 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
         "cross_entropy": sum(found for found, _ in recent) / len(recent),
         "blind_cross_entropy": sum(blind for _, blind in recent) / len(recent),
     }
-    extra = {**figures, "model_of": pathlib.Path(str(config.model_of)).name}
+    extra = {**figures, "model_of": run_settings["model_of"], "settings": run_settings}
     opponent_model.save_model(
         config.output, game, trainer.parameters, config.seed, extra, config.command
     )

@@ -8,7 +8,7 @@ import pytest
 
 from klss_spiel import openspiel, veiled_state
 from klss_spiel.algorithms.blueprints import network
-from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint, save_blueprint
+from klss_spiel.algorithms.blueprints.blueprint import save_blueprint
 from klss_spiel.algorithms.blueprints.opponent_model import save_model
 from klss_spiel.algorithms.olss_search.model_game import RandomModel
 from klss_spiel.algorithms.olss_search.search import Settings
@@ -16,7 +16,7 @@ from klss_spiel.best_response import best_response_to
 from klss_spiel.matches import mahjong_players
 from klss_spiel.openspiel import load_game
 from klss_spiel.policy import BehaviorPolicy
-from klss_spiel.run import mahjong_exact, mahjong_tables, train_blueprint
+from klss_spiel.run import mahjong_exact, mahjong_tables
 from klss_spiel.sequence_form import sequence_form_from_tree
 from tests.games.mahjong.test_game import _random_state
 
@@ -28,8 +28,6 @@ _LISTED = (
     "python_two_player_mahjong(ranks=3,honours=0,copies=4,sets=1,flowers=0,wall_limit=3,"
     "forced_hu=True,ting=False,kongs=False)"
 )
-# Long enough for both to discard.
-_SHORT = "python_two_player_mahjong(ranks=5,honours=2,sets=1,flowers=0)"
 
 
 @pytest.fixture(scope="module")
@@ -161,64 +159,6 @@ def test_olss_2_with_opponent_sets_on_a_listed_game():
     assert rows[0]["change"] == 0.0
     assert all(row["subgames"] > 0 for row in rows[1:])
     assert all(row["exploitability"] >= -1e-9 for row in rows)
-
-
-def test_training_by_the_binary_saves_and_goes_on(tmp_path):
-    config = train_blueprint.Config(
-        game=_SHORT,
-        loss="ach",
-        output=str(tmp_path / "tiny.safetensors"),
-        minutes=None,
-        updates=2,
-        start=None,
-        clone_updates=1,
-        clone_batch=8,
-        width=16,
-        blocks=1,
-        num_games=8,
-        steps=4,
-        learning_rate=1e-3,
-        last_learning_rate=1e-4,
-        decay_updates=2,
-        entropy=None,
-        probability_floor=None,
-        pairs=4,
-        seed=0,
-        model_of=None,
-        command="test",
-    )
-    rows = train_blueprint.run(config)
-    opponents = ["greedy", "prospector", "random"]
-    assert [row["opponent"] for row in rows] == [name for name in opponents for _ in range(2)]
-    assert rows[0]["plays"] == "sampled"
-    more = train_blueprint.run(dataclasses.replace(config, updates=3))
-    assert more[0]["updates"] == 3
-    game = load_game(_SHORT).trainable_game()
-    assert isinstance(mahjong_players.loaded(game, config.output), NetworkBlueprint)
-    model = dataclasses.replace(
-        config, model_of=config.output, output=str(tmp_path / "model.safetensors"), updates=1
-    )
-    (row,) = train_blueprint.run(model)
-    assert row["updates"] == 1
-
-
-def test_training_needs_an_environment():
-    with pytest.raises(ValueError, match="expected a game with a compiled environment"):
-        train_blueprint.trainable_game("kuhn_poker")
-
-
-def test_training_needs_an_end(tmp_path):
-    output = str(tmp_path / "endless.safetensors")
-    with pytest.raises(ValueError, match="expected --minutes or --updates"):
-        train_blueprint.main([f"--output={output}", f"--game={_SHORT}"])
-
-
-def test_the_shipped_blueprint_plays_well():
-    game = load_game(mahjong_tables.GAME).trainable_game()
-    blueprint = mahjong_players.loaded(game, mahjong_players.ACH)
-    points = game.strength(blueprint.chooser(0, sampled=False), "random", 40, seed=0)
-    # 20.7 against random players in 4000 games; 40 pairs deviate by 2.
-    assert points.mean() > 12
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from klss_spiel.algorithms.blueprints import inference_kernels as kernels
 from klss_spiel.algorithms.blueprints import network
 from klss_spiel.algorithms.blueprints.environment import Chooser, Features, TrainableGame
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
-from klss_spiel.search_game import BlueprintAnswer, InfosetBatch
 
 KIND = "blueprint"
 # So many rows at a time stay in a processor's cache.
@@ -67,17 +66,6 @@ class NetworkBlueprint:
         for block in self.parameters["blocks"]:
             kernels.add_block(hidden, hidden @ block["weight"], block["bias"])
         return hidden
-
-    def answer(self, batch: InfosetBatch) -> BlueprintAnswer:
-        """Probabilities and values at infosets given by rows of features."""
-        number = len(batch.count)
-        row = np.repeat(np.arange(number), batch.count)
-        legal = np.zeros((number, self.num_actions), np.bool_)
-        legal[row, batch.action] = True
-        probabilities, values = self.evaluate(np.asarray(batch.infoset, np.float32), legal)
-        return BlueprintAnswer(
-            probabilities[row, batch.action].astype(np.float64), values.astype(np.float64)
-        )
 
     def chooser(self, seed: int, sampled: bool = True) -> Chooser:
         """A player of many games: samples from the strategy, or plays its most likely action."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from klss_spiel.algorithms.olss_search.model_game import (
-    Blueprint,
     EnvironmentModel,
     ModelGame,
     States,
@@ -15,6 +14,7 @@ from klss_spiel.algorithms.olss_search.model_game import (
 )
 from klss_spiel.algorithms.olss_search.search import Settings
 from klss_spiel.arrays import FloatArray, LongArray, sum_at
+from klss_spiel.search_game import Blueprint
 
 _MOST_STATES = 3_000_000
 

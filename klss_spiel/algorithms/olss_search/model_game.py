@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
+from klss_spiel.search_game import Blueprint
 
 States = npt.NDArray[Any]
 Features = npt.NDArray[np.float32]
@@ -60,15 +61,6 @@ class ModelGame(Protocol):
 
     def wins(self, states: States) -> FloatArray:
         """[n] what the player has just won, NaN where nothing."""
-
-
-class Blueprint(Protocol):
-    """Strategy and values on rows of features."""
-
-    def evaluate(
-        self, features: Features, legal: BoolArray
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Probabilities [n, a] and values [n] in units of the game."""
 
 
 class EnvironmentModel(Protocol):

@@ -10,7 +10,9 @@ player by the blueprint, the opponent by model j.
 Left open by the paper, decided here: a move never tried counts as the mean of all
 simulations; an own win inside a simulation ends it with its points (`Settings.allow_win`;
 off, it is played on, as the paper says that only discards are played); simulations run in
-batches, and moves chosen for a batch count as visited at once.
+batches, and moves chosen for a batch count as visited at once. Not in the paper: a search can
+end once its move is certain (`Settings.until_decided`), which spares simulations that could
+not change it.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ import numpy.typing as npt
 
 from klss_spiel.algorithms.olss_search.choice_kernels import choose_batch, sample_columns
 from klss_spiel.algorithms.olss_search.model_game import (
-    Blueprint,
     EnvironmentModel,
     ModelGame,
     normalised,
 )
 from klss_spiel.arrays import BoolArray, FloatArray, LongArray
+from klss_spiel.search_game import Blueprint
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from klss_spiel.algorithms.blueprints.blueprint import (
     sample_rows,
     save_blueprint,
 )
-from klss_spiel.search_game import Blueprint, InfosetBatch
+from klss_spiel.search_game import Blueprint
 from tests.algorithms.blueprints.toy_training import ToyTraining, exploitability
 
 _SETTINGS = training.Settings(
@@ -201,22 +201,21 @@ def test_files_keep_the_blueprint_and_foreign_ones_are_refused(tmp_path):
         load_blueprint(path, ToyTraining())
 
 
-def test_the_blueprint_answers_ragged_batches():
+def test_a_network_is_a_blueprint_for_infosets_with_different_actions():
     trainer = _trained(_SETTINGS, 2)
     blueprint = NetworkBlueprint("toy", trainer.parameters, 2.0)
     assert isinstance(blueprint, Blueprint)
-    batch = InfosetBatch(
-        infoset=np.eye(2, dtype=np.float32),
-        player=np.array([0, 1], np.int8),
-        count=np.array([2, 3]),
-        action=np.array([0, 2, 0, 1, 2]),
+    legal = np.array([[True, False, True, False], [True, True, True, False]])
+    probabilities, values = blueprint.evaluate(np.eye(2, dtype=np.float32), legal)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-6)
+    assert not probabilities[~legal].any()
+    np.testing.assert_allclose(probabilities[1, :3], _strategies(trainer.parameters)[1], rtol=1e-5)
+    # In units of the game: twice those of the network.
+    whole, worth = NetworkBlueprint("toy", trainer.parameters, 1.0).evaluate(
+        np.eye(2, dtype=np.float32), legal
     )
-    answer = blueprint.answer(batch)
-    np.testing.assert_allclose(answer.probability[:2].sum(), 1.0, rtol=1e-6)
-    np.testing.assert_allclose(
-        answer.probability[2:], _strategies(trainer.parameters)[1], rtol=1e-5
-    )
-    assert answer.value.shape == (2,)
+    np.testing.assert_array_equal(whole, probabilities)
+    np.testing.assert_allclose(values, 2 * worth, rtol=1e-6)
 
 
 def test_rows_are_sampled_by_their_probabilities():

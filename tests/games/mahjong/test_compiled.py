@@ -9,6 +9,7 @@ from klss_spiel.games.mahjong import actions, rules, shapes, tiles
 from klss_spiel.games.mahjong.compiled import layout
 from klss_spiel.games.mahjong.compiled.distance_kernels import BASE, distance, distance_tables
 from klss_spiel.games.mahjong.compiled.environment import MahjongBatch, random_decks
+from klss_spiel.games.mahjong.melds import MeldKind
 from klss_spiel.games.mahjong.rules import Phase
 from klss_spiel.games.mahjong.variant import Variant
 
@@ -171,12 +172,19 @@ def test_features_do_not_change_with_what_the_player_cannot_see():
 
 
 def _swap_hidden(row: np.ndarray, deck: np.ndarray, rng: np.random.Generator) -> None:
-    """Exchanges the opponent's hand and the wall at random."""
+    """Exchanges the opponent's hand, concealed kongs and waits, and the wall, at random."""
     opponent = 1 - row[layout.PLAYER]
     start = layout.HAND + 16 * opponent
     hand = np.repeat(np.arange(16), row[start : start + 16])
     wall = deck[row[layout.NEXT] :].copy()
     ranks = np.concatenate([hand, wall[wall < tiles.FLOWER]])
+    for i in range(row[layout.NUM_MELDS + opponent]):
+        if row[layout.MELD_KIND + 4 * opponent + i] == MeldKind.CONCEALED_KONG:
+            tile = layout.MELD_TILE + 4 * opponent + i
+            ranks = np.concatenate([ranks, np.repeat(row[tile], 4)])
+            row[tile] = rng.choice(np.flatnonzero(np.bincount(ranks, minlength=16) == 4))
+            ranks = ranks[ranks != row[tile]]
+    row[layout.WAITS + opponent] = rng.integers(1 << 16)
     rng.shuffle(ranks)
     row[start : start + 16] = np.bincount(ranks[: len(hand)], minlength=16)
     left = wall.copy()

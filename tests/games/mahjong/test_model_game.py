@@ -1,16 +1,22 @@
 """What a search sees of Mahjong, and players made of it."""
 
+import dataclasses
+
+import jax
 import numpy as np
 import pyspiel
 import pytest
 
 from klss_spiel import veiled_state
+from klss_spiel.algorithms.blueprints import network
+from klss_spiel.algorithms.blueprints.blueprint import NetworkBlueprint
 from klss_spiel.algorithms.olss_search.enumeration import exact_values
-from klss_spiel.algorithms.olss_search.model_game import RandomModel
+from klss_spiel.algorithms.olss_search.model_game import LearnedModel, RandomModel
 from klss_spiel.algorithms.olss_search.search import Settings, search
 from klss_spiel.games.mahjong import actions, rules, tiles
 from klss_spiel.games.mahjong.compiled import layout
-from klss_spiel.games.mahjong.compiled.environment import MahjongBatch, random_decks
+from klss_spiel.games.mahjong.compiled.environment import NUM_FEATURES, MahjongBatch, random_decks
+from klss_spiel.games.mahjong.compiled.memo_kernels import new_memo
 from klss_spiel.games.mahjong.compiled.model_game import (
     MahjongModelGame,
     can_search,
@@ -135,19 +141,37 @@ def test_an_own_win_is_worth_its_points():
     assert np.isnan(points[1])
 
 
-def test_sampled_values_are_those_of_the_listed_model_game():
+def _learned_model():
+    """A network that has learned nothing and prefers low tiles: any will do."""
+    parameters = network.init_parameters(jax.random.key(0), NUM_FEATURES, tiles.NUM_KINDS, 8, 1)
+    parameters["policy"]["bias"] = np.linspace(15, -15, tiles.NUM_KINDS, dtype=np.float32)
+    return LearnedModel(NetworkBlueprint("model", parameters, 1.0))
+
+
+# One round, then values of the blueprint; two rounds, after which the wall is empty.
+@pytest.mark.parametrize("steps", [2, 4])
+def test_sampled_values_approach_those_of_the_listed_model_game(steps):
     games, which = _rows_to_discard(_SMALL, 32, seed=1, steps=0)
-    settings = Settings(simulations=6000, steps=4, batch=500, exploration=200.0)
-    compared = 0
-    for i in which[:3]:
-        game = MahjongModelGame(_SMALL, games.rows[i])
-        exact = exact_values(game, Heuristic(), [RandomModel()], settings)[0]
-        report = search(game, Heuristic(), [RandomModel()], settings, np.random.default_rng(i))
-        # Wins of a hundred points happen rarely: deviations of returns are up to 30.
-        error = np.abs(report.values[0] - exact) * np.sqrt(report.visits[0])
-        assert error.max() < 4 * 30
-        compared += 1
-    assert compared == 3
+    models, memo = [RandomModel(), _learned_model()], new_memo()
+    roots = [MahjongModelGame(_SMALL, games.rows[i], memo) for i in which[:3]]
+    settings = Settings(steps=steps, batch=100, exploration=200.0)
+    exact = [exact_values(root, Heuristic(), models, settings) for root in roots]
+    # The models are two: what moves are worth depends on which is played against.
+    assert max(np.abs(values[0] - values[1]).max() for values in exact) > 0.1
+    errors = []
+    for simulations in (400, 6400):
+        more = dataclasses.replace(settings, simulations=simulations)
+        squares = []
+        for seed, (root, values) in enumerate(zip(roots, exact, strict=True)):
+            rng = np.random.default_rng(seed)
+            report = search(root, Heuristic(), models, more, rng)
+            difference = np.abs(report.values - values)
+            # Wins of a hundred points happen rarely: deviations of returns are up to 30.
+            assert (difference * np.sqrt(report.visits)).max() < 4 * 30
+            squares.append(difference.ravel() ** 2)
+        errors.append(np.sqrt(np.concatenate(squares).mean()))
+    # Of 16 times as many simulations one expects a quarter of the error.
+    assert 0 < errors[1] < 0.5 * errors[0]
 
 
 def test_who_need_not_discard_cannot_be_searched():

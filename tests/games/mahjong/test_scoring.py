@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -463,4 +464,19 @@ def test_wins_scored_elsewhere_have_the_same_points_and_fans():
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert len(rows) >= 500
     for row in rows:
-        assert score_record(row, reference_quirks=True) == (row["score"], row["fans"])
+        # Nothing of the answer is handed over.
+        record = {name: row[name] for name in row if name not in ("score", "fans", "values")}
+        assert score_record(record, reference_quirks=True) == (row["score"], row["fans"])
+
+
+@pytest.mark.skipif(
+    "KLSS_SPIEL_DATA" not in os.environ,
+    reason="KLSS_SPIEL_DATA does not name the folder with mahjong_fans.md",
+)
+def test_fans_listed_elsewhere_have_the_same_points():
+    text = (pathlib.Path(os.environ["KLSS_SPIEL_DATA"]) / "mahjong_fans.md").read_text()
+    listed = re.findall(r"^(\d+) (\w+) (\d+) excludes:", text, re.MULTILINE)
+    assert len(listed) == len(Fan) == 64
+    assert {int(number): (name.upper(), int(points)) for number, name, points in listed} == {
+        fan.value: (fan.name, fans.POINTS[fan]) for fan in Fan
+    }

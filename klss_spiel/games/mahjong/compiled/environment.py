@@ -1,9 +1,11 @@
 """Many games of Mahjong at once.
 
-games = MahjongBatch(Variant(), num_games=256, seed=0)
-while True:
-seen = games.observe()
-games.step(choose(seen.features, seen.legal))
+    games = MahjongBatch(Variant(), num_games=256, seed=0)
+    while True:
+        seen = games.observe()
+        games.step(choose(seen.features, seen.legal))
+
+A game that ends is followed by another unless decks are given.
 """
 
 from __future__ import annotations
