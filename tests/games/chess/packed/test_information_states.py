@@ -1,11 +1,9 @@
 """What information states tell, read back: the en-passant right, views, beliefs."""
 
 import concurrent.futures
-import json
-import os
-import pathlib
 import pickle
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
@@ -15,16 +13,12 @@ from klss_spiel.games.chess import boards, observation
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.information_states import InformationStates
 from klss_spiel.games.chess.packed.search_game import DarkChess
+from tests.helpers.recorded_games import recorded_games
 
 _STANDARD = "python_dark_chess"
 # Pawns that pass each other all the time, with pieces that look on.
 _PAWNS = "python_dark_chess(fen=rnbqkbnr/pppppppp/8/PPPPPPPP/8/8/8/RNBQKBNR b KQkq - 0 1)"
 _DEMI = "python_dark_chess(board=demichess)"
-_DATA = os.environ.get("KLSS_SPIEL_DATA")
-needs_games = pytest.mark.skipif(
-    _DATA is None,
-    reason="set KLSS_SPIEL_DATA to the folder with fog_of_war_games.json to run this",
-)
 
 
 def _told_right(state: pyspiel.State, player: int) -> str:
@@ -85,7 +79,7 @@ def test_the_told_right_is_that_of_the_rules_over_a_million_plies():
     assert _fuzz([_STANDARD, _PAWNS, _DEMI], plies=1_000_000, seed=2) > 3_000
 
 
-def _play(state: pyspiel.State, moves: list[str]):
+def _play(state: pyspiel.State, moves: Sequence[str]):
     """Plays moves, yielding the state before each and after the last."""
     for move in moves:
         yield state
@@ -153,13 +147,11 @@ def test_beliefs_over_twenty_thousand_random_plies_hold_the_truth():
         decisions += _assert_believed(game, _random_states(game, rng, 120), limit=20_000)
 
 
-@needs_games
 def test_beliefs_along_real_games_hold_the_truth():
-    games = json.loads((pathlib.Path(_DATA) / "fog_of_war_games.json").read_text())["games"]
     game = pyspiel.load_game(_STANDARD)
     exact = sum(
-        _assert_believed(game, _play(game.new_initial_state(), record["moves"]), limit=20_000)
-        for record in games
+        _assert_believed(game, _play(game.new_initial_state(), record.moves), limit=20_000)
+        for record in recorded_games()
     )
     assert exact > 400
 
