@@ -97,6 +97,15 @@ def test_the_binary_measures_presets_budgets_and_baselines(tmp_path):
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
+def test_the_binary_takes_any_setting(capsys):
+    few = [f"--game={KUHN}", "--budget_nodes=10", "--json"]
+    search_exploitability.main([*few, "--changes=growth=0.5,play=average", "--nopurification"])
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["preset"] == "obscuro+purification=false+growth=0.5+play=average"
+    with pytest.raises(ValueError, match="expected settings among"):
+        search_exploitability.main([*few, "--changes=grwth=0.5"])
+
+
 def test_what_differs_from_a_preset_is_part_of_its_name():
     config = search_exploitability.Config(
         games=(KUHN,),
