@@ -8,6 +8,7 @@ import pyspiel
 import pytest
 
 from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.carry_over import NoFittingPosition
 from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer, compile_loops
 from klss_spiel.algorithms.search.readiness import make_ready
@@ -140,6 +141,24 @@ def test_a_decision_takes_its_budget_of_time_whatever_the_belief_takes(belief):
     _, decision = decide(player, dice_state())
     assert 0.9 < now.seconds - start < 1.1
     assert decision.report.nodes > 50
+
+
+def test_a_decision_without_a_belief_says_how_long_it_took(monkeypatch):
+    now = FakeTime(1e-6)
+    player = SearchPlayer(search_game(DICE), 0, OBSCURO, Budget(seconds=1.0), now=now)
+
+    class Nothing:
+        complete = False
+
+    def dies(told):
+        player._belief = Nothing()
+        now.seconds += 0.5
+        raise NoFittingPosition
+
+    monkeypatch.setattr(player, "_search_at", dies)
+    _, decision = decide(player, dice_state())
+    assert decision.report.degraded == ("belief incomplete and empty; playing uniformly",)
+    assert decision.report.seconds == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_opening_search_does_not_double_the_first_move():
