@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from klss_spiel.row_files import read_rows
+
 _ROOT = pathlib.Path(__file__).parent.parent
 _DOCS = _ROOT / "docs"
 _PAGES = sorted(
@@ -38,6 +40,19 @@ def test_tables_say_what_the_files_of_results_say():
     command = [sys.executable, str(_DOCS / "tables.py"), "--check"]
     behind = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
     assert (behind.returncode, behind.stdout) == (0, ""), behind.stderr
+
+
+def test_the_agents_page_says_of_its_matches_what_their_rows_say(monkeypatch, capsys):
+    text = (_DOCS / "agent.md").read_text("utf-8")
+    (block,) = (b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "longest" in b)
+    monkeypatch.chdir(_ROOT)
+    exec(block, {})
+    assert capsys.readouterr().out.splitlines() == ["828 1 36", "1658 8 391"]
+    # Games against `pimc` without repeats.
+    rows = read_rows("docs/results/agent/v_pimc.jsonl")
+    different = {(row["player_0"], row["moves"]): row for row in rows}.values()
+    won = [row["return_0"] == (1 if "strong" in row["player_0"] else -1) for row in different]
+    assert (len(rows) - len(different) + 1, len(won), sum(won)) == (6, 35, 30)
 
 
 @functools.cache

@@ -25,6 +25,8 @@ _PAGES = [
     ),
 ]
 _COMMAND = re.compile(r"python -m (klss_spiel\.run\.\w+)((?:\\\n|[^\n`;|&>])*)")
+# Some binaries take files; flags may follow them. Any other word begins the prose.
+_FILE = re.compile(r"[\w/*.-]+\.(csv|json|jsonl|pgn)")
 
 
 def _commands(text):
@@ -37,6 +39,8 @@ def _commands(text):
             words = []
         arguments = []
         for word in words:
+            if _FILE.fullmatch(word):
+                continue
             if not word.startswith("--"):
                 break
             arguments.append(word.rstrip(".,:)"))
@@ -81,6 +85,16 @@ def test_flags_of_commands_exist_and_take_their_values(page):
         if "--help" not in arguments and (refusal := _refusal(module, tuple(arguments))) is not None
     ]
     assert wrong == []
+
+
+def test_flags_after_files_are_read():
+    """Those of `analyse` and `merge`, on their pages, too."""
+    text = "python -m klss_spiel.run.analyse game.pgn --ply=4 --playr=0 and so on"
+    assert list(_commands(text)) == [("klss_spiel.run.analyse", ["--ply=4", "--playr=0"])]
+    assert "playr" in _refusal("klss_spiel.run.analyse", ("--ply=4", "--playr=0"))
+    assert "non-negative" in _refusal("klss_spiel.run.analyse", ("--ply=-4",))
+    found = dict(_commands((_ROOT / "docs" / "agent.md").read_text("utf-8")))
+    assert "klss_spiel.run.analyse" in found
 
 
 def test_a_wrong_flag_and_a_wrong_value_are_noticed():

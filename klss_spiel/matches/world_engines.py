@@ -101,19 +101,25 @@ def _uci(
     command: str,
     nodes: int | None = None,
     seconds: float | None = None,
+    deadline: float | None = None,
 ) -> WorldEngine:
     """A program of ordinary chess; to the depth unless nodes or seconds are given."""
-    from klss_spiel.games.chess.evaluators.uci import UciProgram
+    from klss_spiel.games.chess.evaluators.uci import SECONDS_TO_THINK, UciProgram
     from klss_spiel.games.chess.packed.kriegspiel_search_game import Kriegspiel
     from klss_spiel.games.chess.packed.search_game import DarkChess
     from klss_spiel.matches.chess_engines import kriegspiel_uci, packed_uci
 
     limit = depth if nodes is None and seconds is None else None
+    longest = SECONDS_TO_THINK if deadline is None else deadline
+
+    def started() -> UciProgram:
+        return UciProgram(command, limit, nodes, seconds, all_moves=True, deadline=longest)
+
     if isinstance(game, DarkChess | Kriegspiel):
-        return packed_uci(game, UciProgram(command, limit, nodes, seconds, all_moves=True))
+        return packed_uci(game, started())
     if not isinstance(game, OpenSpielSearchGame) or not _is_kriegspiel(game):
         raise ValueError(f"expected dark chess or Kriegspiel for uci, got {game.name}")
-    return kriegspiel_uci(game.game, UciProgram(command, limit, nodes, seconds, all_moves=True))
+    return kriegspiel_uci(game.game, started())
 
 
 def _is_kriegspiel(game: OpenSpielSearchGame) -> bool:

@@ -82,6 +82,7 @@ def define_flags() -> None:
     flags.DEFINE_bool("json", False, "Print a JSON object instead of text.")
 
 
+@output.callable_with_flags(define_flags, takes_arguments=True)
 def main(arguments: list[str]) -> None:
     """Reads the flags, searches, prints."""
     values = flags.FLAGS

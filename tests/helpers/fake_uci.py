@@ -1,9 +1,10 @@
 """A program of ordinary chess as tests need it: python-chess behind UCI, one ply of material.
 
-    python tests/helpers/fake_uci.py [--silent | --dies]
+    python tests/helpers/fake_uci.py [--silent | --dies | --ponders]
 
-It refuses what no such program could be asked: it ends at positions that are not of
-ordinary chess, or in which the game is over.
+One that ponders answers when it is told to stop, a silent one not even then. It refuses what
+no such program could be asked: it ends at positions that are not of ordinary chess, or in
+which the game is over.
 """
 
 import sys
@@ -36,6 +37,15 @@ def score(board, move):
     return text
 
 
+def answer(board, lines):
+    """Says what the best moves are worth."""
+    ranked = [(score(board, m), m.uci()) for m in board.legal_moves]
+    ranked.sort(key=lambda pair: (pair[0][0] == "m", int(pair[0].split()[1])), reverse=True)
+    for number, (text, move) in enumerate(ranked[:lines], 1):
+        print(f"info depth 1 multipv {number} score {text} nodes 1 pv {move}")
+    print(f"bestmove {ranked[0][1]}", flush=True)
+
+
 def main():
     """Obeys until `quit`."""
     board, lines = chess.Board(), 1
@@ -47,20 +57,18 @@ def main():
             print("readyok", flush=True)
         elif words[:3] == ["setoption", "name", "MultiPV"]:
             lines = int(words[-1])
+        elif words == ["stop"] and "--ponders" in sys.argv:
+            answer(board, lines)
         elif words[:2] == ["position", "fen"]:
             board = chess.Board(" ".join(words[2:]))
             assert board.is_valid(), board.fen()
             assert any(board.legal_moves), board.fen()
         elif words[:1] == ["go"]:
-            if "--silent" in sys.argv:
+            if "--silent" in sys.argv or "--ponders" in sys.argv:
                 continue
             if "--dies" in sys.argv:
                 return
-            ranked = [(score(board, m), m.uci()) for m in board.legal_moves]
-            ranked.sort(key=lambda pair: (pair[0][0] == "m", int(pair[0].split()[1])), reverse=True)
-            for number, (text, move) in enumerate(ranked[:lines], 1):
-                print(f"info depth 1 multipv {number} score {text} nodes 1 pv {move}")
-            print(f"bestmove {ranked[0][1]}", flush=True)
+            answer(board, lines)
         elif words == ["quit"]:
             return
 

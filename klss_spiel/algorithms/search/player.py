@@ -197,6 +197,8 @@ class SearchPlayer:
             report = SearchReport(
                 belief_complete=False,
                 support=len(actions),
+                seconds=max(0.0, self._timer.elapsed - loading - compiling.seconds),
+                compiling=loading + compiling.seconds,
                 degraded=(f"{_EMPTY_BELIEF}; playing uniformly",),
             )
             return Decision(actions, uniform, report)

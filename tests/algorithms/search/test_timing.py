@@ -8,9 +8,11 @@ import pyspiel
 import pytest
 
 from klss_spiel.algorithms.search.bot import SearchBot
+from klss_spiel.algorithms.search.carry_over import NoFittingPosition
 from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer, compile_loops
-from klss_spiel.algorithms.search.settings import OBSCURO
+from klss_spiel.algorithms.search.readiness import make_ready
+from klss_spiel.algorithms.search.settings import OBSCURO, STRONG
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer
 from klss_spiel.budget import Budget, Clock, longest_by_clock, seconds_by_clock
 from klss_spiel.matches.match import Match, play_match
@@ -139,6 +141,24 @@ def test_a_decision_takes_its_budget_of_time_whatever_the_belief_takes(belief):
     _, decision = decide(player, dice_state())
     assert 0.9 < now.seconds - start < 1.1
     assert decision.report.nodes > 50
+
+
+def test_a_decision_without_a_belief_says_how_long_it_took(monkeypatch):
+    now = FakeTime(1e-6)
+    player = SearchPlayer(search_game(DICE), 0, OBSCURO, Budget(seconds=1.0), now=now)
+
+    class Nothing:
+        complete = False
+
+    def dies(told):
+        player._belief = Nothing()
+        now.seconds += 0.5
+        raise NoFittingPosition
+
+    monkeypatch.setattr(player, "_search_at", dies)
+    _, decision = decide(player, dice_state())
+    assert decision.report.degraded == ("belief incomplete and empty; playing uniformly",)
+    assert decision.report.seconds == pytest.approx(0.5, abs=0.1)
 
 
 def test_the_opening_search_does_not_double_the_first_move():
@@ -320,6 +340,47 @@ def test_a_second_is_kept_with_a_belief_of_two_million_positions():
     taken = time.process_time() - start - decision.report.compiling
     assert taken < 1.1 * seconds
     assert decision.report.new_nodes > 1_000
+
+
+# After ply 13 Black's belief passes 200,000 positions. At plies 27 and 33 so few of its sample are
+# left that renewing it takes five seconds if nobody hurries.
+_LARGE = (
+    "e2e3 e7e6 d1f3 c7c5 f1d3 b8c6 b1c3 d7d5 b2b3 g8f6 h2h4 a7a6 a2a4 f8e7 c1a3 e8g8 f3d1 c8d7 "
+    "f2f4 h7h6 d1f3 a8c8 g2g4 d5d4 c3e2 d4e3 d2e3 f6d5 a3b2 c6b4 e1f2 b4d3 c2d3 d5b4"
+)
+
+
+def test_a_second_is_kept_where_the_belief_is_a_sample():
+    """By the processor's clock, so that other programs do not matter."""
+    game = pyspiel.load_game("python_dark_chess")
+    searched = search_game(game, belief_limit=200_000)
+    budget = Budget(seconds=1.0)
+    player = SearchPlayer(searched, 1, STRONG, budget, now=time.process_time)
+    make_ready(game, player)
+    state = game.new_initial_state()
+    timed = 0
+    for ply, move in enumerate(_LARGE.split()):
+        action = state.string_to_action(move)
+        if state.current_player() == 1:
+            told = state.information_state_string(1)
+            if ply in (25, 27, 33):
+                start = time.process_time()
+                report = player.decide(told, state.legal_actions()).report
+                assert time.process_time() - start < 1.1 * budget.seconds, ply
+                assert report.seconds < 1.1 * budget.seconds
+                assert not report.belief_complete
+                assert 0 < report.belief_size <= 200_000
+                assert report.degraded == (
+                    f"belief incomplete, a sample of {report.belief_size} worth "
+                    f"{report.belief_effective:.0f}",
+                )
+                assert report.new_nodes > 1_000
+                timed += 1
+            else:
+                player.advance_belief(told)  # in any time
+            player.record_action(told, action)
+        state.apply_action(action)
+    assert timed == 3
 
 
 def test_a_belief_that_has_died_out_may_take_more_of_a_clock_but_not_of_a_budget():

@@ -101,13 +101,15 @@ def _make_uci(
     depth: int | None = None,
     nodes: int | None = None,
     seconds: float | None = None,
+    deadline: float | None = None,
 ) -> Evaluator:
     """Asks a program of ordinary chess; one ply deep unless something else is said."""
-    from klss_spiel.games.chess.evaluators.uci import uci_evaluator
+    from klss_spiel.games.chess.evaluators.uci import SECONDS_TO_THINK, uci_evaluator
 
     if depth is None and nodes is None and seconds is None:
         depth = 1
-    return uci_evaluator(dark_chess_setup(game, "uci"), command, depth, nodes, seconds)
+    longest = SECONDS_TO_THINK if deadline is None else deadline
+    return uci_evaluator(dark_chess_setup(game, "uci"), command, depth, nodes, seconds, longest)
 
 
 EVALUATORS.register("alphabeta", _make_alphabeta)

@@ -26,7 +26,8 @@ from klss_spiel.search_game import EvaluatorError
 
 _SECONDS_TO_START: Final = 60.0
 _SECONDS_TO_STOP: Final = 2.0
-_SECONDS_TO_THINK: Final = 30.0
+# Unless something else is said; of every position.
+SECONDS_TO_THINK: Final = 30.0
 _MOST_LINES: Final = 256
 # Every mate is worth more than anything that is not mate, and a near one more than a far one.
 _WORTH_OF_PAWNS: Final = 0.95
@@ -44,7 +45,7 @@ class UciProgram:
         nodes: int | None = None,
         seconds: float | None = None,
         all_moves: bool = False,
-        deadline: float = _SECONDS_TO_THINK,
+        deadline: float = SECONDS_TO_THINK,
         seconds_to_stop: float = _SECONDS_TO_STOP,
     ) -> None:
         """Starts the program.
@@ -55,7 +56,8 @@ class UciProgram:
             nodes: of a search, or None.
             seconds: of a search, or None; one of the three is needed.
             all_moves: ask for the scores of all moves (option MultiPV), if it can.
-            deadline: seconds after which a program that should have answered is stopped.
+            deadline: seconds after which a program that should have answered about a
+                position is told to stop; those of a search are added to it.
             seconds_to_stop: after which one that does not stop either is ended.
         """
         limits = {"depth": depth, "nodes": nodes}
@@ -64,6 +66,8 @@ class UciProgram:
         given = {name: limit for name, limit in limits.items() if limit is not None}
         if not given or any(limit < 1 for limit in given.values()):
             raise ValueError(f"expected a depth, nodes or seconds above 0 for uci, got {given}")
+        if not deadline > 0.0:
+            raise ValueError(f"expected a deadline above 0 for uci, got {deadline}")
         self._go = "go " + " ".join(f"{name} {limit}" for name, limit in given.items())
         self._deadline = deadline + (seconds or 0.0)
         self._seconds_to_stop = seconds_to_stop
@@ -175,11 +179,16 @@ def check_board(position: rules.Position) -> None:
 
 
 def uci_evaluator(
-    setup: DarkChessSetup, command: str, depth: int | None, nodes: int | None, seconds: float | None
+    setup: DarkChessSetup,
+    command: str,
+    depth: int | None,
+    nodes: int | None,
+    seconds: float | None,
+    deadline: float = SECONDS_TO_THINK,
 ) -> Evaluator:
     """Values of positions of dark chess by a program; see `UciProgram`."""
     check_board(setup.start)
-    program = UciProgram(command, depth, nodes, seconds)
+    program = UciProgram(command, depth, nodes, seconds, deadline=deadline)
 
     def evaluate(board: Layout, positions: U64Array, sides: SideArray) -> FloatArray:
         values = np.empty(len(positions))

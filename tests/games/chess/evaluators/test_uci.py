@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 
 import chess
 import numpy as np
@@ -11,6 +12,7 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.evaluators import make_evaluator
 from klss_spiel.games.chess import boards
 from klss_spiel.games.chess.evaluators.uci import (
+    SECONDS_TO_THINK,
     UciProgram,
     decided_in_fog,
     scores_in_fog,
@@ -121,6 +123,34 @@ def test_programs_that_fail_are_named_errors():
         make_evaluator("python_dark_chess(board=microchess)", f'uci("{FAKE}")')
     with pytest.raises(ValueError, match="dark chess or Kriegspiel"):
         make_engine(parse(f'uci("{FAKE}")'), search_game("kuhn_poker"), depth=1)
+
+
+def test_a_program_has_the_time_that_the_specification_says():
+    """One that thinks until it is stopped: what it says then counts, here and for engines."""
+    game = load_game("python_dark_chess")
+    words = with_counts(packed.pack([boards.position_from_fen(HANGING)]), 0)
+    start = time.monotonic()
+    evaluator = make_evaluator(game, f'uci("{FAKE} --ponders",deadline=0.3)')
+    assert evaluator(words) == pytest.approx([utility_of_score("cp", 300)])
+    searched = search_game(f"python_dark_chess(fen={HANGING})")
+    engine = make_engine(parse(f'uci("{FAKE} --ponders",deadline=0.3)'), searched, depth=1)
+    state = load_game(f"python_dark_chess(fen={HANGING})").new_initial_state()
+    told, legal = state.information_state_string(0), state.legal_actions()
+    scores = engine(searched.initial().position, 0, told, legal)
+    assert scores.max() == pytest.approx(utility_of_score("cp", 300))
+    assert 0.6 < time.monotonic() - start < SECONDS_TO_THINK
+
+
+def test_a_silent_program_is_given_up_soon_after_its_deadline():
+    game = load_game("python_dark_chess")
+    words = with_counts(packed.pack([boards.position_from_fen(HANGING)]), 0)
+    evaluator = make_evaluator(game, f'uci("{FAKE} --silent",deadline=0.1)')
+    start = time.monotonic()
+    with pytest.raises(EvaluatorError, match="expected bestmove within"):
+        evaluator(words)
+    assert time.monotonic() - start < SECONDS_TO_THINK / 2
+    with pytest.raises(ValueError, match="expected a deadline above 0 for uci, got 0"):
+        make_evaluator(game, f'uci("{FAKE}",deadline=0)')
 
 
 def _impatient(command):

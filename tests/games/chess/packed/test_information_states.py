@@ -1,11 +1,10 @@
 """What information states tell, read back: the en-passant right, views, beliefs."""
 
+import collections
 import concurrent.futures
-import json
-import os
-import pathlib
 import pickle
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pyspiel
@@ -15,16 +14,12 @@ from klss_spiel.games.chess import boards, observation
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.information_states import InformationStates
 from klss_spiel.games.chess.packed.search_game import DarkChess
+from tests.helpers.recorded_games import recorded_games
 
 _STANDARD = "python_dark_chess"
 # Pawns that pass each other all the time, with pieces that look on.
 _PAWNS = "python_dark_chess(fen=rnbqkbnr/pppppppp/8/PPPPPPPP/8/8/8/RNBQKBNR b KQkq - 0 1)"
 _DEMI = "python_dark_chess(board=demichess)"
-_DATA = os.environ.get("KLSS_SPIEL_DATA")
-needs_games = pytest.mark.skipif(
-    _DATA is None,
-    reason="set KLSS_SPIEL_DATA to the folder with fog_of_war_games.json to run this",
-)
 
 
 def _told_right(state: pyspiel.State, player: int) -> str:
@@ -85,7 +80,7 @@ def test_the_told_right_is_that_of_the_rules_over_a_million_plies():
     assert _fuzz([_STANDARD, _PAWNS, _DEMI], plies=1_000_000, seed=2) > 3_000
 
 
-def _play(state: pyspiel.State, moves: list[str]):
+def _play(state: pyspiel.State, moves: Sequence[str]):
     """Plays moves, yielding the state before each and after the last."""
     for move in moves:
         yield state
@@ -95,21 +90,34 @@ def _play(state: pyspiel.State, moves: list[str]):
 
 def _assert_believed(game: pyspiel.Game, states, limit: int) -> int:
     """Follows both players' beliefs while they are exact; returns for how many decisions."""
+    return _followed(game, states, limit, past_limit=False)["exact"]
+
+
+def _followed(game: pyspiel.Game, states, limit: int, past_limit: bool) -> collections.Counter[str]:
+    """Follows both players' beliefs, as samples, too, if that is asked for.
+
+    No belief may be empty, and exact ones hold the truth. Returns at how many decisions they
+    were exact, a sample, and exact again after a sample.
+    """
     searched = DarkChess(game.setup, belief_limit=limit)
     beliefs = [searched.belief(player) for player in (0, 1)]
-    exact = 0
-    for state in states:
+    counts: collections.Counter[str] = collections.Counter()
+    for ply, state in enumerate(states):
         if state.is_terminal():
             break
         player = state.current_player()
         belief = beliefs[player]
-        if belief.complete:
-            belief.advance(None, state.information_state_string(player))
+        was_exact = belief.complete
+        if not (was_exact or past_limit):
+            continue
+        belief.advance(None, state.information_state_string(player))
+        assert len(belief.positions), f"nothing is believed at ply {ply}: {state}"
         if belief.complete:
             (true,) = packed.pack([state.moment.position])
             assert (belief.positions[:, :4] == true).all(axis=1).any(), str(state)
-            exact += 1
-    return exact
+        counts["exact" if belief.complete else "sample"] += 1
+        counts["exact again"] += belief.complete and not was_exact
+    return counts
 
 
 # White is to move; guessing the right from views once left no position possible here.
@@ -153,15 +161,39 @@ def test_beliefs_over_twenty_thousand_random_plies_hold_the_truth():
         decisions += _assert_believed(game, _random_states(game, rng, 120), limit=20_000)
 
 
-@needs_games
 def test_beliefs_along_real_games_hold_the_truth():
-    games = json.loads((pathlib.Path(_DATA) / "fog_of_war_games.json").read_text())["games"]
     game = pyspiel.load_game(_STANDARD)
     exact = sum(
-        _assert_believed(game, _play(game.new_initial_state(), record["moves"]), limit=20_000)
-        for record in games
+        _assert_believed(game, _play(game.new_initial_state(), record.moves), limit=20_000)
+        for record in recorded_games()
     )
     assert exact > 400
+
+
+def _followed_to_the_end(limit: int, every: int) -> collections.Counter[str]:
+    """What becomes of beliefs along whole recorded games, of which every so many are taken."""
+    game = pyspiel.load_game(_STANDARD)
+    counts: collections.Counter[str] = collections.Counter()
+    for record in recorded_games()[::every]:
+        states = _play(game.new_initial_state(), record.moves)
+        counts += _followed(game, states, limit, past_limit=True)
+    return counts
+
+
+def test_small_samples_live_through_real_games_to_their_ends():
+    counts = _followed_to_the_end(limit=2_000, every=2)
+    assert counts["sample"] > 200
+    assert counts["exact"] > 150
+    assert counts["exact again"] > 1
+
+
+@pytest.mark.slow
+def test_samples_live_through_all_real_games_to_their_ends():
+    """A minute; one surprise of a single game takes ten seconds of it."""
+    counts = _followed_to_the_end(limit=20_000, every=1)
+    assert counts["sample"] > 400
+    assert counts["exact"] > 400
+    assert counts["exact again"] > 1
 
 
 def test_reading_on_is_reading_anew():

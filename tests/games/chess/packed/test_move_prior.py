@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import pathlib
 import random
 
@@ -29,8 +28,7 @@ from klss_spiel.games.chess.packed.position_sets import PositionSet
 from klss_spiel.games.chess.packed.search_game import DarkChess
 from klss_spiel.run import belief_loss
 from tests.helpers import random_chess
-
-_DATA = os.environ.get("KLSS_SPIEL_DATA")
+from tests.helpers.recorded_games import are_of_people, games_of_people
 
 
 def some_prior(seed=0, memory=1.0):
@@ -318,10 +316,9 @@ def test_true_positions_are_likelier_by_the_shipped_prior_in_games_it_did_not_se
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(_DATA is None, reason="set KLSS_SPIEL_DATA for fog_of_war_games.json")
+@pytest.mark.skipif(not are_of_people(), reason="the package's own games have the test above")
 def test_true_positions_of_real_games_are_likelier_by_the_shipped_prior():
-    games = json.loads((pathlib.Path(_DATA) / "fog_of_war_games.json").read_text())["games"]
-    flat, weighted = _losses([tuple(game["moves"]) for game in games], 100_000)
+    flat, weighted = _losses([game.moves for game in games_of_people()], 100_000)
     assert weighted < flat - 0.2
 
 

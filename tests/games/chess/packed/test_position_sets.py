@@ -1,8 +1,5 @@
 """Sets of possible positions against sets kept by the readable rules."""
 
-import json
-import os
-import pathlib
 import random
 
 import hypothesis
@@ -14,13 +11,9 @@ from klss_spiel.games.chess import boards, observation, rules
 from klss_spiel.games.chess.packed import position_sets
 from klss_spiel.games.chess.packed import positions as packed
 from tests.helpers import random_chess
+from tests.helpers.recorded_games import recorded_games
 
 _COLOURS = (rules.WHITE, rules.BLACK)
-_DATA = os.environ.get("KLSS_SPIEL_DATA")
-needs_games = pytest.mark.skipif(
-    _DATA is None,
-    reason="set KLSS_SPIEL_DATA to the folder with fog_of_war_games.json to run this",
-)
 
 
 def _view(position: rules.Position, viewer: int) -> np.ndarray:
@@ -189,8 +182,8 @@ def test_a_belief_takes_turns():
         moved.after_opponent_move(seen[:4])
 
 
-def _follow(moves: list[str], viewer: int, limit: int) -> int:
-    """Plies of a real game through which a belief stays complete; the truth must be in it."""
+def _follow(moves: tuple[str, ...], viewer: int, limit: int) -> int:
+    """Plies of a game through which a belief stays complete; the truth must be in it."""
     position = boards.position_of("standard")
     belief = position_sets.PositionSet.of(position, viewer)
     for ply, text in enumerate(moves):
@@ -209,19 +202,14 @@ def _follow(moves: list[str], viewer: int, limit: int) -> int:
     return len(moves)
 
 
-def _games() -> list[dict]:
-    return json.loads((pathlib.Path(_DATA) / "fog_of_war_games.json").read_text())["games"]
-
-
-@needs_games
 def test_the_true_position_of_real_games_is_always_believed():
-    plies = [_follow(game["moves"], viewer, 50_000) for game in _games() for viewer in _COLOURS]
+    games = recorded_games()
+    plies = [_follow(game.moves, viewer, 50_000) for game in games for viewer in _COLOURS]
     assert sum(plies) > 900
 
 
 @pytest.mark.slow
-@needs_games
 def test_the_true_position_of_real_games_is_believed_up_to_two_million():
-    games = _games()
-    plies = [_follow(game["moves"], viewer, 2_000_000) for game in games for viewer in _COLOURS]
-    assert sum(plies) > 0.8 * 2 * sum(len(game["moves"]) for game in games)
+    games = recorded_games()
+    plies = [_follow(game.moves, viewer, 2_000_000) for game in games for viewer in _COLOURS]
+    assert sum(plies) > 0.8 * 2 * sum(len(game.moves) for game in games)
