@@ -73,6 +73,8 @@ _LAST_RESORT_POSITIONS: Final = 1 << 23
 # that has been measured, and how many have to be followed at once for a measurement.
 _FIRST_PACE: Final = 4e-7
 _FIRST_GROWTH: Final = 2.0
+# How many times as many positions an exact set may well have after a move of the opponent.
+_USUAL_GROWTH: Final = 8.0
 _MEASURED_POSITIONS: Final = 1 << 16
 # Positions that a sample may have however short the time.
 _LEAST_SAMPLE: Final = 4096
@@ -106,6 +108,8 @@ class ChessBelief:
         self._deadline = self._last = math.inf
         self._pace = _FIRST_PACE
         self._growth = _FIRST_GROWTH
+        # Seconds that foresight takes for a position.
+        self._choosing = 0.0
 
     def allow(self, seconds: float | None, now: Callable[[], float], longest: float = 0.0) -> None:
         """Says how long `advance` may take from now on; None for any time.
@@ -119,14 +123,15 @@ class ChessBelief:
 
     def _sustainable(self, steps: int, deadline: float) -> int:
         """Size of a sample that can be followed through so many steps by then."""
-        # Of two steps one is an own move, which takes next to nothing.
+        # Of two steps one is an own move.
         moves = max(1.0, 0.5 * steps)
-        size = (deadline - self._now()) / (self._pace * self._growth * moves)
+        pace = (1.0 + _OWN_MOVE) * self._pace + self._choosing
+        size = (deadline - self._now()) / (pace * self._growth * moves)
         return int(min(max(size, _LEAST_SAMPLE), _MOST_POSITIONS))
 
     def _follow(self, held: Any, told: Any, limit: int, salt: int) -> Any:
-        """`BelievableGame.follow`, measured if there is a deadline."""
-        if self._deadline == math.inf:
+        """`BelievableGame.follow`; moves of the opponent are measured if there is a deadline."""
+        if self._deadline == math.inf or held.side == held.viewer:
             return self._game.follow(held, told, limit, salt)
         start = self._now()
         after = self._game.follow(held, told, limit, salt)
@@ -257,7 +262,9 @@ class ChessBelief:
             work += len(held.positions)
             if work > 2 * most:
                 return None
-            growth = _OWN_MOVE if held.side == held.viewer else self._growth
+            growth = max(self._growth, _USUAL_GROWTH)
+            if held.side == held.viewer:
+                growth = _OWN_MOVE
             if self._pace * growth * len(held.positions) > until - self._now():
                 self._exact, self._exact_steps = held, steps
                 self._samples = [sample for sample in self._samples if sample[0] > steps]
@@ -274,16 +281,18 @@ class ChessBelief:
         """
         size = self._game.limits.sample
         found = self._held
+        until = self._deadline if len(found.positions) else self._last
         backs = [back for back in _STEPS_BACK if back < len(self._samples)]
         starts = [(*self._samples[-1 - back], size) for back in backs]
         starts.append((self._exact_steps, self._exact, self._small))
         for attempt, (steps, sample, most) in enumerate(starts, start=1):
             back = self._told.steps - steps
-            affordable = min(most, self._sustainable(back, self._deadline))
-            too_long = back > _SHORT_WAY and affordable <= min(most, _LEAST_SAMPLE)
-            if self._now() > self._deadline or (self._deadline < math.inf and too_long):
+            sustainable = self._sustainable(back, self._deadline)
+            too_long = back > _SHORT_WAY and sustainable <= _LEAST_SAMPLE
+            if self._now() > self._deadline or too_long:
                 break
-            found = joined(found, self._follow_all(sample, steps, affordable, attempt))
+            followed = self._follow_all(sample, steps, min(most, sustainable), attempt, until)
+            found = joined(found, followed)
             if len(found.positions) > few:
                 return found
         if len(found.positions):
@@ -300,7 +309,7 @@ class ChessBelief:
             sustainable = self._sustainable(self._told.steps - steps, until)
             if size > sustainable or self._now() > until:
                 break
-            found = self._follow_all(sample, steps, size, attempt)
+            found = self._follow_all(sample, steps, size, attempt, self._last)
             if len(found.positions) or found.complete:
                 return found
         exact = self._enumerated(self._last) if timed else None
@@ -324,7 +333,7 @@ class ChessBelief:
             Steps, what was held after them, and the size of the samples to follow it with:
             ever earlier samples and the last exact set in ever larger sizes.
         """
-        steps_back = range(1 + len(_STEPS_BACK), len(self._samples).bit_length())
+        steps_back = range(_SHORT_WAY.bit_length(), len(self._samples).bit_length())
         starts = [self._samples[-1 - (1 << n)] for n in steps_back if 1 << n < len(self._samples)]
         starts.append((self._exact_steps, self._exact))
         size = self._game.limits.sample
@@ -334,26 +343,34 @@ class ChessBelief:
         resorts = [(*start, size << n) for n in range(doublings) for start in starts]
         return sorted(resorts, key=lambda resort: (self._told.steps - resort[0]) * resort[2])
 
-    def _follow_all(self, held: Any, steps: int, size: int, attempt: int) -> Any:
-        """What is held now if that was held after so many steps; nothing if it takes too long."""
+    def _follow_all(self, held: Any, steps: int, size: int, attempt: int, until: float) -> Any:
+        """What is held now if that was held after so many steps.
+
+        Nothing if there are steps to go when the time is over.
+        """
         later = self._told.since(steps)
         held = self._thinned_ahead(held, later, size, _salt(steps, 1 + attempt))
         for done, told in enumerate(later, start=1):
             salt = _salt(told.steps, 1 + attempt)
+            if self._now() > until:
+                held = emptied(held)
             # One that has died out goes on, too: whose turn it is belongs to what is held.
             held = self._follow(held, told, _SURPLUS_AHEAD * size, salt)
             # Own moves and tries cost little and leave fewer: only then is it chosen.
             if not held.complete and held.side != held.viewer:
                 held = self._thinned_ahead(held, later[done:], size, salt)
-            if self._now() > self._last:
-                held = emptied(held)
         return held
 
     def _thinned_ahead(self, held: Any, later: Sequence[Any], size: int, salt: int) -> Any:
         """At most `size` positions, those before others that fit what is told later."""
-        if len(held.positions) <= size:
+        found = len(held.positions)
+        if found <= size:
             return held
-        return thinned(held, size, salt, self._game.foresight(held, later))
+        start = self._now()
+        after = thinned(held, size, salt, self._game.foresight(held, later))
+        if found >= _MEASURED_POSITIONS:
+            self._choosing = max((self._now() - start) / found, 0.5 * self._choosing)
+        return after
 
 
 def _salt(steps: int, attempt: int) -> int:

@@ -79,8 +79,7 @@ def _expectations(
         turns_until.append(at)
 
     def expect_attack(cell: int, number: int, at: int) -> None:
-        if len(attacks) < _MOST_ATTACKED:
-            expect(at, ATTACKED=1 << cell, ATTACKERS=number)
+        expect(at, ATTACKED=1 << cell, ATTACKERS=number)
 
     for reading in later:
         if reading.move is not None:
@@ -95,7 +94,7 @@ def _expectations(
         gone, cell, checkers = _said(reading.public)
         if reading.move is None:
             turns += 1
-            if gone:
+            if gone and (cell in attacks or len(attacks) < _MOST_ATTACKED):
                 attacks[cell] = attacks.get(cell, 0) + 1
                 expect_attack(cell, attacks[cell], turns - 1)
             if checkers:

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 import pickle
 
 import numpy as np
@@ -281,7 +282,7 @@ def test_a_sample_that_dies_on_the_way_knows_whose_turn_it_is(name):
         starts.append((belief._held, belief._told.steps))
     for held, steps in starts:
         nobody = dataclasses.replace(held, positions=held.positions[:0], complete=False)
-        after = belief._follow_all(nobody, steps, 4, 1)
+        after = belief._follow_all(nobody, steps, 4, 1, math.inf)
         assert not len(after.positions)
         assert after.side == belief._held.side
 
@@ -294,7 +295,7 @@ def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
     monkeypatch.setattr(chess_belief, "_LAST_RESORT_POSITIONS", most)
     sizes, work = [], []
 
-    def dies(self, held, steps, size, attempt):
+    def dies(self, held, steps, size, attempt, until):
         sizes.append(size)
         work.append(size * (self._told.steps - steps))
         return self._held
@@ -306,10 +307,36 @@ def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
     # The last exact set and every remembered sample in all sizes, the least work first; before
     # that some of them once, the last exact set in the smallest size at the end.
     resorts = work[sizes.index(1) + 1 :]
-    assert len(resorts) >= 6
     assert resorts == sorted(resorts)
+    remembered = len(belief._samples)
+    assert len(resorts) == 6 * (1 + sum(1 << n < remembered for n in range(4, 12)))
     assert sizes[-1] == 32
     assert not len(belief.positions)
+
+
+@pytest.mark.parametrize(("lacking", "lives"), [(0.5, True), (1.5, False)])
+def test_what_is_followed_again_counts_if_only_its_last_step_takes_too_long(
+    monkeypatch, lacking, lives
+):
+    """Every step takes a second, and none begins when the time is over."""
+    game = search_game(DARK)
+    belief, now = game.belief(0), FakeTime()
+    texts = [text for _, player, text in decisions(DARK, 0, 12) if player == 0]
+    belief.advance(None, texts[1])
+    held, steps = belief._held, belief._told.steps
+    belief._told = game.read(0, texts[-1])
+    follow = game.follow
+
+    def slowly(*arguments):
+        now.seconds += 1.0
+        return follow(*arguments)
+
+    monkeypatch.setattr(game, "follow", slowly)
+    belief.allow(100.0, now)
+    until = len(belief._told.since(steps)) - lacking
+    after = belief._follow_all(held, steps, 1000, 1, until)
+    assert (len(after.positions) > 0) == lives
+    assert after.side == held.viewer
 
 
 def test_what_cannot_be_is_refused():
