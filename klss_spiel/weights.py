@@ -152,13 +152,7 @@ def load(
     file = _find(path)
     arrays, header = _read(file)
     metadata = _metadata(file, header, arrays)
-    for what, expected, found in (
-        ("kind", kind, metadata.kind),
-        ("game", game, metadata.game),
-        ("feature version", feature_version, metadata.feature_version),
-    ):
-        if expected is not None and expected != found:
-            raise WeightsError(f"{file}: expected the {what} {expected!r}, got {found!r}")
+    _check_what(file, metadata, kind, game, feature_version)
     if shapes is not None:
         _check_same(file, "shapes", {name: tuple(s) for name, s in shapes.items()}, metadata.shapes)
     if like is not None:
@@ -187,10 +181,8 @@ def check_same_run(path: str | os.PathLike[str], expected: Metadata) -> None:
     Raises:
       WeightsError: if the file says anything else.
     """
-    metadata = load(
-        path, kind=expected.kind, game=expected.game, feature_version=expected.feature_version
-    ).metadata
-    file = _find(path)
+    file, metadata = _find(path), read_metadata(path)
+    _check_what(file, metadata, expected.kind, expected.game, expected.feature_version)
     if metadata.seed != expected.seed:
         raise WeightsError(f"{file}: expected the seed {expected.seed}, got {metadata.seed}")
     # Through JSON, which knows no tuples.
@@ -318,10 +310,27 @@ def _metadata(
     return Metadata(**values)
 
 
+def _check_what(
+    file: pathlib.Path,
+    metadata: Metadata,
+    kind: str,
+    game: str | None,
+    feature_version: int | None,
+) -> None:
+    """Refuses what is of another kind, for another game or other inputs; None for any."""
+    for what, expected, found in (
+        ("kind", kind, metadata.kind),
+        ("game", game, metadata.game),
+        ("feature version", feature_version, metadata.feature_version),
+    ):
+        if expected is not None and expected != found:
+            raise WeightsError(f"{file}: expected the {what} {expected!r}, got {found!r}")
+
+
 def _check_same(
     file: pathlib.Path, what: str, expected: Mapping[str, Any], found: Mapping[str, Any]
 ) -> None:
-    """Says where two mappings by names of arrays differ."""
+    """Says where two mappings by names differ."""
     if dict(expected) == dict(found):
         return
     differing = [

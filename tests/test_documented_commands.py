@@ -43,11 +43,17 @@ def _commands(text):
                 continue
             if not word.startswith("--"):
                 break
-            arguments.append(word.rstrip(".,:)"))
+            arguments.append(_without_prose(word))
         # `--output=FILE` and `--games=N` tell what to put there.
         arguments = [a for a in arguments if not re.search(r"=[A-Z]+$|\.\.\.|[{}$]", a)]
         if arguments:  # else it is merely named
             yield module, arguments
+
+
+def _without_prose(word):
+    """An argument without the stop or the bracket that ends a sentence behind it."""
+    word = word.rstrip(".,:")
+    return word[:-1] if word.count(")") > word.count("(") else word
 
 
 @functools.cache

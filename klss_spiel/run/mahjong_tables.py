@@ -13,7 +13,7 @@ number was a multiple of 250. A row is `undecided` where its 95% interval contai
 paper has 200,000 games and an interval of 0.13; a preset plans 75,000 for the ACH model
 against the ACH blueprint and 10,000 for every other row (--games for another number of
 all). The first 10,000 games of every row are played first. A search ends when its move is
-certain, so that fewer simulations are counted than it may take. Seconds are CPU time.
+certain, so that most take fewer than --simulations. Seconds are CPU time.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ def _job(config: Config, pair: tuple[str, str], block: int, decks: int) -> Job:
         "steps": config.steps,
         "exploration": config.exploration,
         "allow_win": config.allow_win,
+        "until_decided": True,
         "seed": config.seed,
         "ach": config.ach,
         "ppo": config.ppo,
@@ -137,7 +138,7 @@ def play_block(columns: Mapping[str, Any]) -> dict[str, Any]:
         steps=columns["steps"],
         exploration=columns["exploration"],
         allow_win=columns["allow_win"],
-        until_decided=True,
+        until_decided=columns["until_decided"],
     )
     player = mahjong_players.MahjongPlayer(
         game.variant,

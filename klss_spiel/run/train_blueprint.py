@@ -134,7 +134,8 @@ def run(config: Config) -> list[dict[str, Any]]:
     if config.start is not None:
         trainer.start_from(load_blueprint(config.start, game).parameters)
     path = pathlib.Path(config.output)
-    run_settings = {**dataclasses.asdict(settings), "start": config.start}
+    start_name = None if config.start is None else pathlib.Path(config.start).stem
+    run_settings = {**dataclasses.asdict(settings), "start": start_name}
     metadata = weights.Metadata(
         kind=f"blueprint_training_{config.loss}",
         game=game.name,
@@ -222,19 +223,11 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
         blocks=config.blocks,
         seed=config.seed,
     )
-    run_settings = {
-        **dataclasses.asdict(settings),
-        "model_of": pathlib.Path(str(config.model_of)).name,
-    }
     if pathlib.Path(config.output).exists():
-        metadata = weights.Metadata(
-            kind=opponent_model.KIND,
-            game=game.name,
-            feature_version=game.feature_version,
-            seed=config.seed,
-            extra={"settings": run_settings},
+        raise weights.WeightsError(
+            f"{config.output}: expected a new file, since training of models does not go on, "
+            "got one that is there"
         )
-        weights.check_same_run(config.output, metadata)
     trainer = opponent_model.ModelTrainer(game, blueprint, settings)
     start = time.monotonic()
     deadline = start + 60.0 * (math.inf if config.minutes is None else config.minutes)
@@ -251,7 +244,11 @@ def _train_model(config: Config, game: Any) -> dict[str, Any]:
         "cross_entropy": sum(found for found, _ in recent) / len(recent),
         "blind_cross_entropy": sum(blind for _, blind in recent) / len(recent),
     }
-    extra = {**figures, "model_of": run_settings["model_of"], "settings": run_settings}
+    extra = {
+        **figures,
+        "model_of": pathlib.Path(str(config.model_of)).name,
+        "settings": dataclasses.asdict(settings),
+    }
     opponent_model.save_model(
         config.output, game, trainer.parameters, config.seed, extra, config.command
     )

@@ -14,7 +14,7 @@ from klss_spiel.games.chess.packed import counted_positions, search_game
 from klss_spiel.games.chess.packed import positions as packed
 from tests.helpers import random_chess
 from tests.helpers.chess_positions import mirrored, random_play
-from tests.helpers.recorded_games import recorded_games
+from tests.helpers.recorded_games import are_of_people, recorded_games
 
 _BOARD = packed.layout(8, 8)
 _NO_LIMIT = 1 << 30
@@ -134,8 +134,9 @@ def test_values_correlate_with_full_quiescence_on_real_games():
     resolved = resolver.resolver()(_BOARD, words, sides)
     assert np.corrcoef(full, resolved)[0, 1] >= 0.99
     assert resolver.resolve(_BOARD, words, sides).nodes.mean() < 15
-    # ... which the evaluation alone is far from.
-    assert np.corrcoef(full, packed.evaluate(_BOARD, words, sides))[0, 1] < 0.97
+    # ... which the evaluation alone is far from, farther where people left more to capture.
+    alone = np.corrcoef(full, packed.evaluate(_BOARD, words, sides))[0, 1]
+    assert alone < (0.95 if are_of_people() else 0.97)
 
 
 def test_values_correlate_with_full_quiescence_on_random_play():
