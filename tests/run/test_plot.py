@@ -78,7 +78,8 @@ def test_every_binary_that_makes_rows_draws_them(name):
     module = importlib.import_module(f"klss_spiel.run.{name}")
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("bool", "string", "enum", "integer", "float", "list", "boolean", "alias",
-                     "multi_enum", "multi_string", "multi_integer", "multi_float"):  # fmt: skip
+                     "multi", "multi_enum", "multi_string", "multi_integer",
+                     "multi_float"):  # fmt: skip
             defined = getattr(flags, f"DEFINE_{kind}")
             patch.setattr(
                 flags,
