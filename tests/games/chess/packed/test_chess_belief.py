@@ -503,14 +503,13 @@ class FakeTime:
 
 
 def followed_by_clock(monkeypatch, game, now, pace):
-    """Makes every followed position of a game take a while, less so at own moves."""
+    """Makes every followed position of a game take a while."""
     follow = game.follow
 
     def slowly(held, told, limit, salt):
         after = follow(held, told, limit, salt)
         thinned = held.fraction / after.fraction if after.fraction else 1.0
-        share = chess_belief._OWN_MOVE if held.side == held.viewer else 1.0
-        now.seconds += share * pace * max(len(held.positions), thinned * len(after.positions))
+        now.seconds += pace * max(len(held.positions), thinned * len(after.positions))
         return after
 
     monkeypatch.setattr(game, "follow", slowly)
