@@ -30,3 +30,15 @@ def form_of(name: str) -> SequenceForm:
 def random_policy(game: str | GameTree, seed: int) -> BehaviorPolicy:
     tree = tree_of(game) if isinstance(game, str) else game
     return BehaviorPolicy.random(tree, np.random.default_rng(seed))
+
+
+def random_decisions(name, seed, actions):
+    """States of a random game, and the information state of who is to move."""
+    game = pyspiel.load_game(name)
+    rng = np.random.default_rng(seed)
+    state = game.new_initial_state()
+    while not state.is_terminal() and actions:
+        player = state.current_player()
+        yield state, player, state.information_state_string(player)
+        state.apply_action(int(rng.choice(state.legal_actions())))
+        actions -= 1

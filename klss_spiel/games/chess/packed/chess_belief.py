@@ -8,10 +8,10 @@ has been told. Past the limit it is a weighted sample, and says so. A sample is
                 position's weight is an estimate of how many of them end there;
     renewed     when few positions are left: first by enumerating anew from the last exact
                 set, which makes the belief exact again, if sets a few times the limit
-                suffice on the way; else by following the samples of some steps ago, of
-                ever more steps ago, and the last exact set once more. Now it is known what
-                was told later, so positions that fit it better are kept before others
-                (`BelievableGame.foresight`), and stand for less.
+                suffice on the way; else by following the samples of some steps ago and,
+                if very few are left, of ever more steps ago, and the last exact set once
+                more. Now it is known what was told later, so positions that fit it better
+                are kept before others (`BelievableGame.foresight`), and stand for less.
 
 Where time is short (`allow`) a set that could not be followed in it becomes a sample before
 its limit, samples are followed again only in sizes that there is time for, and renewing ends
@@ -59,6 +59,10 @@ _REMEMBERED: Final = 2048
 _STEPS_BACK: Final = (2, 4, 8, 16, 32, 64)
 # Steps back from which even the least sample is followed.
 _SHORT_WAY: Final = 8
+# Steps back beyond which samples are followed in small sizes, and only if no more than this part
+# of those below which a belief is renewed are left: such ways take seconds.
+_LONG_WAY: Final = 16
+_VERY_FEW: Final = 8
 # Part of the time left that enumerating may take while some positions are left, part that
 # samples may be followed again for if none is, and how long following a position through an
 # own move takes, in those of the opponent.
@@ -101,7 +105,8 @@ class ChessBelief:
         self._overflow = math.inf
         # How often nothing was left by samples of some steps ago; others are drawn every time.
         self._rescues = 0
-        # How many were left when the belief was last renewed; 0 if it has died out for good.
+        # How many were left when the belief was last renewed, infinite if it has recovered since;
+        # 0 if it has died out for good.
         self._renewed_at = math.inf
         self._now: Callable[[], float] = time.monotonic
         # When `advance` should be done, and when it has to be if nothing is left.
@@ -177,7 +182,10 @@ class ChessBelief:
         for done, told in enumerate(steps_to_go):
             self._hurry(len(steps_to_go) - done)
             self._step(told)
-        self._renew(self._game.limits.sample // _FEW)
+        few = self._game.limits.sample // _FEW
+        if len(self._held.positions) > few:
+            self._renewed_at = math.inf  # it has recovered
+        self._renew(few)
 
     def copy(self) -> ChessBelief:
         """A belief that can be advanced on its own."""
@@ -279,19 +287,22 @@ class ChessBelief:
 
         An empty sample if even the largest that are affordable die out.
         """
-        size = self._game.limits.sample
         found = self._held
         until = self._deadline if len(found.positions) else self._last
         backs = [back for back in _STEPS_BACK if back < len(self._samples)]
-        starts = [(*self._samples[-1 - back], size) for back in backs]
-        starts.append((self._exact_steps, self._exact, self._small))
-        for attempt, (steps, sample, most) in enumerate(starts, start=1):
+        full, small = self._game.limits.sample, self._small
+        starts = [
+            (*self._samples[-1 - back], full if back <= _LONG_WAY else small) for back in backs
+        ]
+        starts.append((self._exact_steps, self._exact, small))
+        for attempt, (steps, sample, size) in enumerate(starts, start=1):
             back = self._told.steps - steps
             sustainable = self._sustainable(back, self._deadline)
             too_long = back > _SHORT_WAY and sustainable <= _LEAST_SAMPLE
+            too_long |= back > _LONG_WAY and len(found.positions) > few // _VERY_FEW
             if self._now() > self._deadline or too_long:
                 break
-            followed = self._follow_all(sample, steps, min(most, sustainable), attempt, until)
+            followed = self._follow_all(sample, steps, min(size, sustainable), attempt, until)
             found = joined(found, followed)
             if len(found.positions) > few:
                 return found

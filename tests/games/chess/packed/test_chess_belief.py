@@ -17,6 +17,7 @@ from klss_spiel.budget import Budget
 from klss_spiel.games.chess.boards import position_from_fen
 from klss_spiel.games.chess.packed import chess_belief, collected_positions
 from klss_spiel.games.chess.packed import positions as packed
+from tests.helpers.games import random_decisions
 
 DARK = "python_dark_chess(board=microchess)"
 KRIEGSPIEL = "python_kriegspiel(board=microchess)"
@@ -27,25 +28,13 @@ def rows_of(belief):
     return {row.tobytes() for row in np.ascontiguousarray(belief.positions[:, :4])}
 
 
-def decisions(name, seed, actions):
-    """States of a random game, and the information state of who is to move."""
-    game = pyspiel.load_game(name)
-    rng = np.random.default_rng(seed)
-    state = game.new_initial_state()
-    while not state.is_terminal() and actions:
-        player = state.current_player()
-        yield state, player, state.information_state_string(player)
-        state.apply_action(int(rng.choice(state.legal_actions())))
-        actions -= 1
-
-
 def follow(name, seeds, actions, limit):
     """Follows small beliefs beside exact ones; returns how often which was the case."""
     small, exact = (search_game(name, belief_limit=size) for size in (limit, 1_000_000))
     counts = {"sampled": 0, "recovered": 0, "exact": 0}
     for seed in seeds:
         beliefs = [(small.belief(player), exact.belief(player)) for player in (0, 1)]
-        for state, player, told in decisions(name, seed, actions):
+        for state, player, told in random_decisions(name, seed, actions):
             sample, whole = beliefs[player]
             before = sample.complete
             sample.advance(None, told)
@@ -97,7 +86,7 @@ def test_samples_of_many_games_are_never_empty_nor_wrong(name, limit):
 def test_a_tiny_sample_lives_through_a_long_game_on_the_standard_board(name):
     game = search_game(name, belief_limit=50)
     beliefs = [game.belief(player) for player in (0, 1)]
-    for state, player, told in decisions(name, seed=3, actions=120):
+    for state, player, told in random_decisions(name, seed=3, actions=120):
         belief = beliefs[player]
         belief.advance(None, told)
         assert 0 < len(belief.positions) <= 50
@@ -152,7 +141,9 @@ def test_positions_that_lead_to_what_is_seen_later_are_foreseen():
     cell = np.log(30.0) / 2
     survivors, others = [], []
     for seed in range(8):
-        told = [game.read(0, text) for _, player, text in decisions(name, seed, 11) if not player]
+        told = [
+            game.read(0, text) for _, player, text in random_decisions(name, seed, 11) if not player
+        ]
         held = game.first_held(0)
         for reading in told[-1].since(0):
             if held.side != held.viewer:
@@ -226,7 +217,7 @@ def told_until_it_dies(game, seeds=range(20)):
         beliefs = [game.belief(player) for player in (0, 1)]
         told = [[], []]
         dead = None
-        for state, player, text in decisions(KRIEGSPIEL, seed, 60):
+        for state, player, text in random_decisions(KRIEGSPIEL, seed, 60):
             told[player].append((text, state.legal_actions()))
             if player == dead and len(state.legal_actions()) > 1:
                 return player, told[player], beliefs[player]
@@ -275,7 +266,7 @@ def test_a_player_whose_sample_has_died_out_plays_uniformly_and_says_so(dying):
 def test_a_sample_that_dies_on_the_way_knows_whose_turn_it_is(name):
     """Only then can it be followed when the game goes on."""
     belief = search_game(name).belief(0)
-    texts = [text for _, player, text in decisions(name, 0, 12) if player == 0]
+    texts = [text for _, player, text in random_decisions(name, 0, 12) if player == 0]
     starts = []
     for text in texts[1:4]:
         belief.advance(None, text)
@@ -306,9 +297,11 @@ def test_samples_are_doubled_up_to_a_bound(dying, monkeypatch, doublings, most):
     assert set(sizes) == {1, 2, 4, 8, 16, 32}
     # The last exact set and every remembered sample in all sizes, the least work first; before
     # that some of them once, the last exact set in the smallest size at the end.
-    resorts = work[sizes.index(1) + 1 :]
-    assert resorts == sorted(resorts)
     remembered = len(belief._samples)
+    once = 1 + sum(back < remembered for back in chess_belief._STEPS_BACK)
+    assert sizes[once - 1] == 1
+    resorts = work[once:]
+    assert resorts == sorted(resorts)
     assert len(resorts) == 6 * (1 + sum(1 << n < remembered for n in range(4, 12)))
     assert sizes[-1] == 32
     assert not len(belief.positions)
@@ -321,7 +314,7 @@ def test_what_is_followed_again_counts_if_only_its_last_step_takes_too_long(
     """Every step takes a second, and none begins when the time is over."""
     game = search_game(DARK)
     belief, now = game.belief(0), FakeTime()
-    texts = [text for _, player, text in decisions(DARK, 0, 12) if player == 0]
+    texts = [text for _, player, text in random_decisions(DARK, 0, 12) if player == 0]
     belief.advance(None, texts[1])
     held, steps = belief._held, belief._told.steps
     belief._told = game.read(0, texts[-1])
@@ -349,7 +342,7 @@ def test_what_cannot_be_is_refused():
 def test_past_the_limit_is_an_error_that_names_what_helps(name):
     belief = search_game(name, belief_limit=3, sample_belief=False).belief(0)
     with pytest.raises(ValueError, match="raise belief_limit or allow sample_belief"):
-        for _, player, told in decisions(name, 1, 30):
+        for _, player, told in random_decisions(name, 1, 30):
             if player == 0:
                 belief.advance(None, told)
     allowed = search_game(name, belief_limit=3, sample_belief=True)
@@ -360,7 +353,7 @@ def test_past_the_limit_is_an_error_that_names_what_helps(name):
 def test_beliefs_depend_on_what_was_told_alone_and_copies_go_their_own_way(name):
     game = search_game(name, belief_limit=20)
     one, late = game.belief(0), game.belief(0)
-    told = [text for _, player, text in decisions(name, 7, 40) if player == 0]
+    told = [text for _, player, text in random_decisions(name, 7, 40) if player == 0]
     for text in told[:-1]:
         one.advance(None, text)
     twin, deep = one.copy(), copy.deepcopy(one)
@@ -525,7 +518,7 @@ def test_where_time_is_short_a_belief_becomes_a_sample_and_says_so(monkeypatch):
     followed_by_clock(monkeypatch, timed, now, pace=0.002)
     belief, whole = timed.belief(0), patient.belief(0)
     sampled, longest = 0, 0.0
-    for state, player, told in decisions(name, seed=8, actions=30):
+    for state, player, told in random_decisions(name, seed=8, actions=30):
         if player != 0:
             continue
         start = now.seconds
@@ -560,7 +553,7 @@ def test_a_sample_that_dies_where_time_is_short_is_looked_for_no_longer_than_all
         game = search_game(name, belief_limit=5_000)
         followed_by_clock(monkeypatch, game, now, pace=0.01)
         belief, alive = game.belief(0), True
-        for _, player, told in decisions(name, seed, actions=60):
+        for _, player, told in random_decisions(name, seed, actions=60):
             if player != 0:
                 continue
             start = now.seconds

@@ -1,0 +1,63 @@
+"""Tests of when samples of beliefs are renewed, and from how far back."""
+
+import math
+
+import pytest
+
+from klss_spiel.algorithms.search.openspiel_game import search_game
+from klss_spiel.games.chess.packed import chess_belief
+from tests.helpers.games import random_decisions
+
+LIMIT = 400
+FEW = LIMIT // chess_belief._FEW
+
+
+@pytest.fixture(scope="module")
+def followed():
+    """(steps back, size, positions at hand, few) whenever something was followed again."""
+    calls = []
+    few_left = []
+    followed_again = chess_belief.ChessBelief._followed_again
+    follow_all = chess_belief.ChessBelief._follow_all
+
+    def noting(self, few):
+        few_left.append(few)
+        return followed_again(self, few)
+
+    def spying(self, held, steps, size, attempt, until):
+        calls.append((self._told.steps - steps, size, len(self._held.positions), few_left[-1]))
+        return follow_all(self, held, steps, size, attempt, until)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(chess_belief.ChessBelief, "_followed_again", noting)
+        patched.setattr(chess_belief.ChessBelief, "_follow_all", spying)
+        game = search_game("python_kriegspiel", belief_limit=LIMIT)
+        beliefs = [game.belief(player) for player in (0, 1)]
+        for _, player, told in random_decisions("python_kriegspiel", seed=5, actions=400):
+            beliefs[player].advance(None, told)
+            assert len(beliefs[player].positions)
+    return calls
+
+
+def test_long_ways_are_gone_only_with_small_samples_and_if_very_few_positions_are_left(followed):
+    long = [call for call in followed if call[0] > chess_belief._LONG_WAY]
+    short = [call for call in followed if call[0] <= chess_belief._LONG_WAY]
+    assert {size for _, size, _, few in long if few} == {LIMIT // chess_belief._SMALL}
+    assert max(left for _, _, left, few in long if few) <= FEW // chess_belief._VERY_FEW
+    assert LIMIT in {size for _, size, _, few in short if few}
+    assert max(left for _, _, left, few in short if few) > FEW // chess_belief._VERY_FEW
+
+
+def test_a_sample_that_has_recovered_may_be_renewed_again():
+    """Once a belief had been down to a few positions, later ones of hundreds seemed many."""
+    game = search_game("python_kriegspiel", belief_limit=LIMIT)
+    belief = game.belief(0)
+    moments = random_decisions("python_kriegspiel", seed=5, actions=60)
+    texts = [told for _, player, told in moments if player == 0]
+    for text in texts[:-1]:
+        belief.advance(None, text)
+    assert not belief.complete
+    belief._renewed_at = 3
+    belief.advance(None, texts[-1])
+    assert len(belief.positions) > FEW
+    assert belief._renewed_at == math.inf
