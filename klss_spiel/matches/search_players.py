@@ -71,16 +71,17 @@ def _make_search(
 ) -> Player:
     given = any(limit is not None for limit in (nodes, seconds, iterations, seat.seconds))
     leaves = None if evaluator is None else _evaluator(seat, evaluator)
+    # With a budget of time it is ready before anybody's clock runs.
     bot = SearchBot(
-        search_game(seat.game, leaves, limit),
+        seat.game,
         seat.player,
         seat_budget(seat, nodes, seconds, iterations),
         parse_settings(preset, **settings),
         seed=seat.seed,
+        evaluator=leaves,
+        belief_limit=limit,
         ponder=ponder,
     )
-    if nodes is None and iterations is None:
-        bot.warm_up(seat.game)  # before anybody's clock runs
     return ClockedSearch(bot, given)
 
 
