@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from klss_spiel.algorithms.search.openspiel_game import search_game
-from klss_spiel.algorithms.search.player import SearchPlayer, play_probabilities
+from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.policy import search_policy
+from klss_spiel.algorithms.search.purification import play_probabilities
 from klss_spiel.algorithms.search.root import RootGadget
 from klss_spiel.algorithms.search.search import search_from_start
 from klss_spiel.algorithms.search.settings import OBSCURO, Iterate
