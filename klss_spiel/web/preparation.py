@@ -22,7 +22,7 @@ _CHESS_GAMES: Final = {
     catalogue.DARK: f"python_dark_chess(board={_SMALL_BOARD})",
     catalogue.KRIEGSPIEL: f"python_kriegspiel(board={_SMALL_BOARD})",
 }
-_REHEARSED: Final = ("search(iterations=2)", "pimc(worlds=2,depth=2)")
+_REHEARSED: Final = ("search(seconds=0.01)", "pimc(worlds=2,depth=2)")
 
 
 # What games and searches import when they begin; none of it imports jax, which does not
