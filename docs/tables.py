@@ -229,15 +229,20 @@ def other_speed_table() -> str:
 
 
 def evaluation_speed_table() -> str:
-    """What evaluators take per child."""
+    """What evaluators take per child; those that look at positions one by one only alone."""
     times = {row["contender"]: row for row in _speed_rows("evaluation")}
+
+    def shown(row: dict[str, str] | None) -> str:
+        if row is None:
+            return ""
+        by_the_wall = " (by the wall)" if row["wall_seconds"] else ""
+        return thousands(round(float(row["ns_per_child"]))) + by_the_wall
+
     rows = [
         {
             "": f"`{name}`",
-            "alone": thousands(round(float(row["ns_per_child"]))),
-            "behind the resolver": thousands(
-                round(float(times[f"resolver({name})"]["ns_per_child"]))
-            ),
+            "alone": shown(row),
+            "behind the resolver": shown(times.get(f"resolver({name})")),
         }
         for name, row in times.items()
         if not name.startswith("resolver")

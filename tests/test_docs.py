@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import importlib.util
 import pathlib
 import re
@@ -40,6 +41,23 @@ def test_tables_say_what_the_files_of_results_say():
     command = [sys.executable, str(_DOCS / "tables.py"), "--check"]
     behind = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
     assert (behind.returncode, behind.stdout) == (0, ""), behind.stderr
+
+
+def test_the_table_of_evaluators_has_those_that_look_at_positions_one_by_one(monkeypatch):
+    monkeypatch.syspath_prepend(str(_DOCS))
+    tables = importlib.import_module("tables")
+    rows = [
+        {"contender": "simple", "ns_per_child": "80.6", "wall_seconds": ""},
+        {"contender": "resolver(simple)", "ns_per_child": "862.4", "wall_seconds": ""},
+        {"contender": "alphabeta(depth=3)", "ns_per_child": "1900000.0", "wall_seconds": ""},
+        {"contender": 'uci("stockfish")', "ns_per_child": "1000000.0", "wall_seconds": "0.5"},
+    ]
+    monkeypatch.setattr(tables, "_speed_rows", lambda task: rows)
+    assert tables.evaluation_speed_table().splitlines()[2:] == [
+        "| `simple` | 81 | 862 |",
+        "| `alphabeta(depth=3)` | 1,900,000 |  |",
+        '| `uci("stockfish")` | 1,000,000 (by the wall) |  |',
+    ]
 
 
 def test_the_agents_page_says_of_its_matches_what_their_rows_say(monkeypatch, capsys):

@@ -19,6 +19,7 @@ from klss_spiel.algorithms.search.compilation import CompilationTimer
 from klss_spiel.algorithms.search.player import SearchPlayer, compile_loops
 from klss_spiel.budget import Budget
 from klss_spiel.kernels import is_kept
+from klss_spiel.thread_limits import num_cores
 
 # The third decision is the first whose last search was one of a subgame.
 _REHEARSED_DECISIONS: Final = 3
@@ -88,7 +89,7 @@ def _loops_compiled_beside() -> Iterator[None]:
 
     Should that process fail, nothing is lost: `compile_loops` does what it has not done.
     """
-    if len(os.sched_getaffinity(0)) < 2 or is_kept(cfr_kernels.iterate):
+    if num_cores() < 2 or is_kept(cfr_kernels.iterate):
         yield
         return
     command = f"from {compile_loops.__module__} import compile_loops; compile_loops()"

@@ -4,9 +4,12 @@ Positions to evaluate are the children of positions of games between careless on
 players from the standard start. Times are processor seconds of one core. Tasks:
 
     evaluation   each evaluator on all children at once: `ns_per_child`; `ratio` is its time
-                 divided by that of `handmade`, `nodes` what the resolver looks at per child.
-                 With an installed `stockfish` also its network, read by `nnue`; `alphabeta`
-                 and `uci` look at positions one by one and are not among them
+                 per child divided by that of `handmade`, `nodes` what the resolver looks at
+                 per child. `alphabeta` looks at positions one by one: once, at a sample of the
+                 children in which the game is not over. With an installed `stockfish` also its
+                 network, read by `nnue`, and the program itself, asked by `uci` about a sample;
+                 it works in a process of its own, so that `ns_per_child` and `ratio` of this
+                 row are by `wall_seconds`, and `seconds` are those of the process that asks
     alpha-beta   searches from fixed positions to a fixed depth: `nodes_per_second`; `ratio`
                  is the row's time divided by that with a transposition table
 
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -66,6 +70,8 @@ _EVALUATORS: Final = (
     "network",
     "resolver(network)",
 )
+_ALPHABETA: Final = "alphabeta(depth=3)"
+_UCI: Final = 'uci("stockfish",depth=1)'
 _LONGEST_GAME: Final = 80
 _CARELESSNESS: Final = 0.2  # utility that a move of the games may cost
 
@@ -83,17 +89,19 @@ class Effort:
 
     Attributes:
         games: games whose positions' children are evaluated.
+        sample: of these, looked at by evaluators that take a millisecond for each.
         repeats: measurements of which the best counts.
         depth: plies of alpha-beta.
     """
 
     games: int
+    sample: int
     repeats: int
     depth: int
 
 
-_QUICK: Final = Effort(10, 3, 6)
-_FULL: Final = Effort(40, 5, 7)
+_QUICK: Final = Effort(10, 200, 3, 6)
+_FULL: Final = Effort(40, 1000, 5, 7)
 
 
 def parts(quick: bool) -> list[str]:
@@ -187,18 +195,75 @@ def _evaluations(effort: Effort) -> Iterator[Row]:
     first: float | None = None
     for name, evaluator in _evaluators(game):
         seconds = _seconds(lambda: evaluator(positions), effort.repeats)  # noqa: B023 (called here)
-        first = first or seconds
-        yield {
-            "suite": _SUITE,
-            "game": _GAME,
-            "task": "evaluation",
-            "contender": name,
-            "seconds": seconds,
-            "ratio": seconds / first,
-            "children": len(positions),
-            "ns_per_child": seconds / len(positions) * 1e9,
-            "nodes": float(looked.mean()) if name.startswith("resolver") else None,
-        }
+        first = first or seconds / len(positions)
+        row = _evaluation(name, len(positions), seconds, seconds, first)
+        yield {**row, "nodes": float(looked.mean()) if name.startswith("resolver") else None}
+    assert first is not None
+    sample = _sample(children, sides, effort.sample)
+    yield _one_by_one(game, _ALPHABETA, _ALPHABETA, sample, first)
+    program = teacher.find_stockfish()
+    if program is not None:
+        specification = f'uci("{shlex.quote(program)}",depth=1)'
+        yield _one_by_one(game, _UCI, specification, sample, first, by_the_wall=True)
+
+
+def _evaluation(name: str, children: int, seconds: float, counted: float, first: float) -> Row:
+    """A row of the task `evaluation`.
+
+    Args:
+        name: of the evaluator.
+        children: that were evaluated.
+        seconds: of the processor.
+        counted: seconds that the evaluator is said to take.
+        first: those of the first evaluator per child.
+    """
+    return {
+        "suite": _SUITE,
+        "game": _GAME,
+        "task": "evaluation",
+        "contender": name,
+        "seconds": seconds,
+        "ratio": counted / children / first,
+        "children": children,
+        "ns_per_child": counted / children * 1e9,
+    }
+
+
+def _sample(children: U64Array, sides: packed.SideArray, count: int) -> U64Array:
+    """[count + 1, 5] children at random in which the game is not over.
+
+    The first is for compiling: what is measured must not be in a table already.
+    """
+    order = np.random.default_rng(_SEED).permutation(len(children))[: 2 * count]
+    unpacked = packed.unpack(packed.layout(8, 8), children[order], sides[order])
+    goes_on = [
+        rules.king_square(position, position.side) is not None
+        and bool(rules.pseudo_legal_moves(position))
+        for position in unpacked
+    ]
+    chosen = order[goes_on][: count + 1]
+    return with_counts(children[chosen], sides[chosen])
+
+
+def _one_by_one(
+    game: Any,
+    name: str,
+    specification: str,
+    sample: U64Array,
+    first: float,
+    by_the_wall: bool = False,
+) -> Row:
+    """Measures an evaluator once; a program that it asks ends when this returns."""
+    evaluator = make_evaluator(game, specification)
+    evaluator(sample[:1])  # compiles
+    positions = sample[1:]
+    start, wall_start = time.process_time(), time.perf_counter()
+    evaluator(positions)
+    seconds, wall_seconds = time.process_time() - start, time.perf_counter() - wall_start
+    if not by_the_wall:
+        return _evaluation(name, len(positions), seconds, seconds, first)
+    row = _evaluation(name, len(positions), seconds, wall_seconds, first)
+    return {**row, "wall_seconds": wall_seconds}
 
 
 def _searches(effort: Effort) -> Iterator[Row]:

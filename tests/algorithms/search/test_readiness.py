@@ -76,7 +76,7 @@ def processes(monkeypatch):
         started.append(command)
         return popen([sys.executable, "-c", "raise SystemExit(1)"], **options)
 
-    monkeypatch.setattr(readiness.os, "sched_getaffinity", lambda process: {0, 1})
+    monkeypatch.setattr(readiness, "num_cores", lambda: 2)
     monkeypatch.setattr(readiness.subprocess, "Popen", start)
     return started
 
@@ -90,10 +90,20 @@ def test_a_second_process_compiles_the_loops_where_nothing_is_kept(processes, mo
     monkeypatch.setattr(readiness, "is_kept", lambda compiled: False)
     bot.warm_up(game)  # that the other process fails does not matter
     assert len(processes) == 1
-    monkeypatch.setattr(readiness.os, "sched_getaffinity", lambda process: {0})
+    monkeypatch.setattr(readiness, "num_cores", lambda: 1)
     bot.warm_up(game)
     bot.warm_up()
     assert len(processes) == 1
+
+
+def test_a_system_that_does_not_say_which_cores_may_be_used_gets_ready(monkeypatch):
+    """Such as macOS: the number of all cores counts."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    asked = []
+    monkeypatch.setattr(os, "cpu_count", lambda: asked.append("cores") or 1)
+    game = load_game(DICE)
+    SearchBot(game, 0, Budget(nodes=20)).warm_up(game)
+    assert asked
 
 
 def test_kernels_are_kept_once_they_are_compiled():
