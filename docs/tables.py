@@ -10,14 +10,12 @@ what the command under it says.
 
 from __future__ import annotations
 
-import csv
-import json
 import pathlib
 import re
-import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+import agent_page
 import mahjong_page
 import value_page
 from absl import logging
@@ -35,7 +33,6 @@ from table_tools import (
 _BLOCK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 _OBSCURO = "python -m klss_spiel.run.obscuro_tables"
-_MATCH = "python -m klss_spiel.run.match --game=python_dark_chess"
 
 
 def _obscuro(preset: str, file: str, *flags: str) -> str:
@@ -82,172 +79,6 @@ POSITIONS = (
     ),
     _obscuro("positions", "positions", "--seeds=6", "--nodes=20000"),
 )
-
-
-def _match(file: str, first: str, second: str, games: int, seed: int) -> str:
-    return (
-        f'{_MATCH} --games={games} --seed={seed} --player="{first}" --player="{second}"'
-        f" --output=docs/results/agent/{file}.jsonl"
-    )
-
-
-def _search(preset: str, budget: str, *more: str) -> str:
-    return f"search({','.join((f'preset={preset}', budget, *more))})"
-
-
-_NODES_20K = ("nodes=20000", "limit=200000")
-STRENGTH = {
-    "`strong`, 2,000 nodes, v `random`": _match(
-        "v_random", _search("strong", "nodes=2000", "limit=20000"), "random", 200, 5
-    ),
-    "`strong` v the first release (`obscuro`, hand-made evaluation), 20,000 nodes each": _match(
-        "v_first",
-        _search("strong", *_NODES_20K),
-        _search("obscuro", *_NODES_20K, "evaluator=handmade"),
-        40,
-        6,
-    ),
-    "`strong`, a second a move, v `pimc` with 64 worlds and alpha-beta of depth 4": _match(
-        "v_pimc",
-        _search("strong", "seconds=1", "limit=200000"),
-        "pimc(worlds=64,depth=4,engine=alphabeta,limit=200000)",
-        40,
-        7,
-    ),
-    "`obscuro` v `zs21`, a budget of half a second a move": _match(
-        "obscuro_v_zs21",
-        _search("obscuro", "seconds=0.5", "limit=200000"),
-        _search("zs21", "seconds=0.5", "limit=200000"),
-        40,
-        8,
-    ),
-}
-
-
-def strength_table() -> str:
-    """Matches of the agent."""
-    rows = []
-    for name, command in STRENGTH.items():
-        (line,) = lines_of(command)
-        bounds = [line["elo_low"], line["elo_high"]]
-        low, high = ("none" if bound is None else f"{bound:+.0f}" for bound in bounds)
-        estimate = "unbounded" if line["elo"] is None else f"{line['elo']:+.0f}"
-        rows.append(
-            {
-                "match": name,
-                "games": str(line["games"]),
-                "+ = -": f"{line['wins']} {line['draws']} {line['losses']}",
-                "score in %": percent(line["score"]),
-                "Elo (95%)": f"{estimate} [{low}, {high}]",
-            }
-        )
-    return markdown(rows) + commands_block(list(STRENGTH.values()))
-
-
-_CLOCKED = "search(preset=strong)"
-CLOCKS = {
-    "9 s and .1 s a move": ("clock_9s", 50, "9s+0.1"),
-    "3 minutes and 2 s a move": ("clock_3m", 4, "3+2"),
-}
-
-
-def clock_table() -> str:
-    """Games of the agent with itself by the clock."""
-    rows, commands = [], []
-    for name, (file, games, clock) in CLOCKS.items():
-        command = _match(file, _CLOCKED, _CLOCKED, games, 5)
-        commands.append(command.replace(" --player", f" --clock={clock} --player", 1))
-        path = ROOT / "docs" / "results" / "agent" / f"{file}.jsonl"
-        played = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        rows.append(
-            {
-                "clock": name,
-                "games": str(len(played)),
-                "lost on time": str(sum(row["termination"] == "time" for row in played)),
-                "moves": thousands(sum(row["plies"] for row in played)),
-                "longest thought in s": f"{_extreme(played, 'longest', max):.2f}",
-                "least time left in s": f"{_extreme(played, 'least_left', min):.2f}",
-            }
-        )
-    return markdown(rows) + commands_block(commands)
-
-
-def _extreme(rows: Sequence[Line], name: str, choose: Callable[..., float]) -> float:
-    return choose(float(row[f"{name}_{player}"]) for row in rows for player in (0, 1))
-
-
-_SPEED_FILE = "docs/results/speed/agent.csv"
-_SPEED = f"python -m klss_spiel.run.benchmark --suite=agent --output={_SPEED_FILE}"
-
-
-def _speed_rows(task: str) -> list[dict[str, str]]:
-    with (ROOT / _SPEED_FILE).open(encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if row["task"] == task]
-
-
-def search_speed_table() -> str:
-    """New nodes per processor second by size of the tree and phase of the game."""
-    table: dict[tuple[str, str], dict[str, str]] = {}
-    carried: dict[tuple[str, str], list[float]] = {}
-    used: dict[tuple[str, str], list[float]] = {}
-    phases = []
-    for row in _speed_rows("search"):
-        phase, nodes = row["game"].removesuffix(" nodes").split(", ")
-        phases.append(phase)
-        speeds = table.setdefault((row["contender"], nodes), {})
-        speeds[phase] = f"{float(row['nodes_per_second']) / 1e3:.0f}"
-        used.setdefault((row["contender"], nodes), []).append(float(row["bytes_per_node"]))
-        new = float(row["seconds"]) * float(row["nodes_per_second"])
-        carried.setdefault((row["contender"], nodes), []).append(1.0 - new / float(row["nodes"]))
-    rows = [
-        {
-            "preset": f"`{preset}`",
-            "nodes": thousands(int(nodes)),
-            **{phase: speeds[phase] for phase in dict.fromkeys(phases)},
-            "bytes per node": f"{max(used[preset, nodes]):.0f} at most",
-            "carried over in %": percent(statistics.mean(carried[preset, nodes])),
-        }
-        for (preset, nodes), speeds in table.items()
-    ]
-    return markdown(rows) + commands_block([_SPEED])
-
-
-def other_speed_table() -> str:
-    """Second threads, beliefs and first moves."""
-    rows = []
-    for row in _speed_rows("threads"):
-        speed = f"{float(row['nodes_per_second']) / 1e3:.0f} thousand nodes per second of the wall"
-        rows.append({"what": f"{row['game']}, {row['contender']}", "measured": speed})
-    for row in _speed_rows("belief"):
-        what = f"belief after {row['game']}, {thousands(int(float(row['nodes'])))} positions"
-        speed = f"{float(row['seconds_per_million']):.2f} processor seconds per million"
-        rows.append({"what": what, "measured": speed})
-    for row in _speed_rows("first move"):
-        speed = f"{float(row['seconds']):.1f} processor seconds, {float(row['wall_seconds']):.1f} s"
-        rows.append({"what": f"first move, {row['contender']}", "measured": speed})
-    return markdown(rows)
-
-
-def evaluation_speed_table() -> str:
-    """What evaluators take per child; those that look at positions one by one only alone."""
-    times = {row["contender"]: row for row in _speed_rows("evaluation")}
-
-    def shown(row: dict[str, str] | None) -> str:
-        if row is None:
-            return ""
-        by_the_wall = " (by the wall)" if row["wall_seconds"] else ""
-        return thousands(round(float(row["ns_per_child"]))) + by_the_wall
-
-    rows = [
-        {
-            "": f"`{name}`",
-            "alone": shown(row),
-            "behind the resolver": shown(times.get(f"resolver({name})")),
-        }
-        for name, row in times.items()
-        if not name.startswith("resolver")
-    ]
-    return markdown(rows)
 
 
 def match_table(commands: Sequence[str]) -> str:
@@ -331,17 +162,13 @@ def positions_table(command: str) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "agent-strength": strength_table,
-    "agent-clock": clock_table,
-    "agent-speed": search_speed_table,
-    "agent-speed-others": other_speed_table,
-    "agent-speed-evaluation": evaluation_speed_table,
     "obscuro-matches": lambda: match_table(OBSCURO_MATCHES),
     "obscuro-times": lambda: match_table(OBSCURO_TIMES),
     "obscuro-first-moves": first_moves_table,
     "obscuro-white": white_score,
     "obscuro-position-7a": lambda: positions_table(POSITIONS[0]),
     "obscuro-positions": lambda: positions_table(POSITIONS[1]),
+    **agent_page.TABLES,
     **mahjong_page.TABLES,
     **value_page.TABLES,
 }

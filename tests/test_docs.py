@@ -45,15 +45,15 @@ def test_tables_say_what_the_files_of_results_say():
 
 def test_the_table_of_evaluators_has_those_that_look_at_positions_one_by_one(monkeypatch):
     monkeypatch.syspath_prepend(str(_DOCS))
-    tables = importlib.import_module("tables")
+    agent_page = importlib.import_module("agent_page")
     rows = [
         {"contender": "simple", "ns_per_child": "80.6", "wall_seconds": ""},
         {"contender": "resolver(simple)", "ns_per_child": "862.4", "wall_seconds": ""},
         {"contender": "alphabeta(depth=3)", "ns_per_child": "1900000.0", "wall_seconds": ""},
         {"contender": 'uci("stockfish")', "ns_per_child": "1000000.0", "wall_seconds": "0.5"},
     ]
-    monkeypatch.setattr(tables, "_speed_rows", lambda task: rows)
-    assert tables.evaluation_speed_table().splitlines()[2:] == [
+    monkeypatch.setattr(agent_page, "_speed_rows", lambda task: rows)
+    assert agent_page.evaluation_speed_table().splitlines()[2:] == [
         "| `simple` | 81 | 862 |",
         "| `alphabeta(depth=3)` | 1,900,000 |  |",
         '| `uci("stockfish")` | 1,000,000 (by the wall) |  |',
