@@ -54,8 +54,13 @@ STRENGTH = {
 
 def strength_table() -> str:
     """Matches of the agent."""
+    return _matches_table(STRENGTH)
+
+
+def _matches_table(matches: Mapping[str, str]) -> str:
+    """What commands of matches, by what to call them, say of their first player."""
     rows = []
-    for name, command in STRENGTH.items():
+    for name, command in matches.items():
         (line,) = lines_of(command)
         bounds = [line["elo_low"], line["elo_high"]]
         low, high = ("none" if bound is None else f"{bound:+.0f}" for bound in bounds)
@@ -69,7 +74,83 @@ def strength_table() -> str:
                 "Elo (95%)": f"{estimate} [{low}, {high}]",
             }
         )
-    return markdown(rows) + commands_block(list(STRENGTH.values()))
+    return markdown(rows) + commands_block(list(matches.values()))
+
+
+# What else `strong` might be: settings, and the files of their matches against it.
+_NODES_3K = ("nodes=3000", "limit=20000")
+_CHOICES = {
+    "purification=false": "choice_unpurified",
+    "max_support=1": "choice_pure",
+    "gadget=resolve": "choice_resolve",
+    "gadget=maxmargin": "choice_maxmargin",
+    "alternate=best_response": "choice_best_response",
+}
+CHOICES = {
+    f"`{change}`": _match(
+        file, _search("strong", *_NODES_3K, change), _search("strong", *_NODES_3K), 100, 61
+    )
+    for change, file in _CHOICES.items()
+}
+
+
+def choices_table() -> str:
+    """Matches of `strong` with a setting changed against `strong`."""
+    return _matches_table(CHOICES)
+
+
+_BOARDS = {
+    "`1k2/3R/K3`, 5 plies": "python_dark_chess(fen=1k2/3R/K3 w - -,horizon=5)",
+    "`K3/2k1/R3`, 5 plies": "python_dark_chess(fen=K3/2k1/R3 w - -,horizon=5)",
+    "`3k/R3/K3`, 6 plies": "python_dark_chess(fen=3k/R3/K3 w - -,horizon=6)",
+    "Kriegspiel `2k1/R3/K3`, 6 plies and tries": (
+        "python_kriegspiel(fen=2k1/R3/K3 w - -,horizon=6,count_tries=true)"
+    ),
+}
+_BOARD_PRESETS = (
+    "strong",
+    "strong(purification=false)",
+    "strong(play=recent,purification=false)",
+    "strong(gadget=maxmargin)",
+    "strong(gadget=maxmargin,purification=false)",
+    "strong(gadget=resolve)",
+    "strong(alternate=best_response)",
+    "strong(loss_tolerance=0.01)",
+)
+_BOARD_SEEDS = range(5)
+
+
+def _board_command(seed: int) -> str:
+    games = " ".join(f'--game="{game}"' for game in _BOARDS.values())
+    presets = " ".join(f'--preset="{preset}"' for preset in _BOARD_PRESETS)
+    return (
+        f"python -m klss_spiel.run.search_exploitability {games} {presets} --budget_nodes=200"
+        f" --seed={seed} --output=docs/results/agent/board_exploitability.jsonl"
+    )
+
+
+def boards_table() -> str:
+    """Exploitability of `strong` with settings changed on small boards, over seeds."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for seed in _BOARD_SEEDS:
+        for line in lines_of(_board_command(seed)):
+            preset = line["preset"].partition("+seed=")[0]
+            found.setdefault((preset, line["game"]), []).append(line["exploitability"])
+    rows = []
+    for preset in _BOARD_PRESETS:
+        cells = {
+            name: _mean_and_error(found.get((preset, game), ())) for name, game in _BOARDS.items()
+        }
+        rows.append({"": f"`{preset}`", **cells})
+    return markdown(rows) + commands_block([_board_command(0)])
+
+
+def _mean_and_error(values: Sequence[float]) -> str:
+    """The mean and its standard error."""
+    if len(values) < 2:
+        return ""
+    error = statistics.stdev(values) / len(values) ** 0.5
+    return f"{statistics.mean(values):.2f} &plusmn; {error:.2f}"
 
 
 _CLOCKED = "search(preset=strong)"
@@ -179,6 +260,8 @@ def evaluation_speed_table() -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "agent-boards": boards_table,
+    "agent-choices": choices_table,
     "agent-strength": strength_table,
     "agent-clock": clock_table,
     "agent-speed": search_speed_table,

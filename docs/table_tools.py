@@ -11,14 +11,28 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from klss_spiel.run import benchmark, mahjong_tables, match, obscuro_tables, value_tables
+from klss_spiel.run import (
+    benchmark,
+    mahjong_tables,
+    match,
+    obscuro_tables,
+    search_exploitability,
+    value_tables,
+)
 
 ROOT = pathlib.Path(__file__).parent.parent
 Line = Mapping[str, Any]
 
 _BINARIES = {
     f"klss_spiel.run.{module.__name__.rpartition('.')[2]}": module.main
-    for module in (benchmark, mahjong_tables, match, obscuro_tables, value_tables)
+    for module in (
+        benchmark,
+        mahjong_tables,
+        match,
+        obscuro_tables,
+        search_exploitability,
+        value_tables,
+    )
 }
 
 
