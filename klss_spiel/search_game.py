@@ -171,10 +171,17 @@ class RepeatingGame(Protocol):
     """What a `SearchGame` offers in which positions may come again, which makes a draw."""
 
     def position_keys(self, positions: Positions) -> InfosetIds:
-        """[n] equal where it is the same position with the same player to move."""
+        """[n] equal where it is the same position with the same player to move.
+
+        A child with its parent's key repeats nothing: the position still stands.
+        """
 
     def views(self, player: int, positions: Positions) -> InfosetIds:
-        """[n] equal where the player sees the same, whatever was before."""
+        """[n] equal where the player sees the same, whatever was before.
+
+        Views after own moves differ from those at the player's own turn if there are own
+        actions that move nothing.
+        """
 
     def past_views(self, player: int, information_state: str) -> InfosetIds:
         """[k] `views` that the player has had after own moves and that may come again."""

@@ -2,7 +2,8 @@
 
 Two things are seen, in games that say which positions are the same (`RepeatingGame`):
 
-* A position that has stood before on the path from the roots of the tree. Rules of chess
+* A position that has stood before on the path from the roots of the tree, and not all the
+  time since: a try that the umpire of Kriegspiel refuses repeats nothing. Rules of chess
   wait for the third time; whoever can force the second can force the third.
 * A view that the searching player has had twice already after moves of his own. He does
   not know whether all of the position is the same, so he takes it for a draw where he
@@ -34,7 +35,7 @@ def views_seen_twice(game: RepeatingGame, player: int, information_state: str) -
 def repeats_on_path(
     game: RepeatingGame, tree: SearchTree, leaves: IntArray, children: Children
 ) -> BoolArray:
-    """[c] whether a child is a position that has stood on the path from the tree's roots.
+    """[c] whether a child's position has come again on the path from the tree's roots.
 
     Args:
       game: the game.
@@ -42,7 +43,7 @@ def repeats_on_path(
       leaves: [n] the children's parents.
       children: c children.
     """
-    above = [tree.nodes.parent[leaves]]  # a position cannot be that of one ply ago
+    above = [leaves]
     while np.any(above[-1] > tree.num_roots):
         above.append(np.where(above[-1] > tree.num_roots, tree.nodes.parent[above[-1]], 0))
     path = np.array(above)  # [depth, n]
@@ -50,7 +51,9 @@ def repeats_on_path(
     known = np.zeros(path.shape, dtype=np.uint64)
     known[inside] = game.position_keys(tree.positions[path[inside]])
     same = np.repeat(known, children.count, axis=1) == game.position_keys(children.position)
-    repeats: BoolArray = np.any(same & np.repeat(inside, children.count, axis=1), axis=0)
+    same &= np.repeat(inside, children.count, axis=1)
+    # Where nothing has moved (an illegal try), the parent's position still stands.
+    repeats: BoolArray = np.any(same, axis=0) & ~same[0]
     return repeats
 
 

@@ -1,8 +1,9 @@
-"""Packed positions with counts, as a search holds them: [n, 5] words.
+"""Packed positions with counts, as a search holds them: [n, 5 or more] words.
 
 Words 0 to 3 are the packed board (`packed.positions`); word 4 has the plies played in its
-lower half and the count towards the fifty-move rule in its upper half. Who is to move
-follows from the plies.
+lower half and the count towards the fifty-move rule in the quarter above. Who is to move
+follows from the plies. The last quarter and words after these are the game's own
+(`kernels.tries` for Kriegspiel).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from klss_spiel.arrays import U64Array
 BOARD_WORDS: Final = 4
 _CLOCK_SHIFT: Final = np.uint64(32)
 _PLIES: Final = np.uint64(0xFFFFFFFF)
+_CLOCK: Final = np.uint64(0xFFFF)
 
 
 def with_counts(words: U64Array, plies: npt.ArrayLike, clock: npt.ArrayLike = 0) -> U64Array:
@@ -36,7 +38,16 @@ def boards_of(positions: U64Array) -> U64Array:
 def counts_of(positions: U64Array) -> tuple[U64Array, U64Array]:
     """[n] plies played and [n] plies since the last capture or pawn move."""
     counts = positions[:, BOARD_WORDS]
-    return counts & _PLIES, counts >> _CLOCK_SHIFT
+    return counts & _PLIES, counts >> _CLOCK_SHIFT & _CLOCK
+
+
+def with_clock_from(positions: U64Array, least: int) -> U64Array:
+    """The positions, all else as it is, with a count towards fifty moves not below `least`."""
+    _, clock = counts_of(positions)
+    missing = np.maximum(clock, np.uint64(least)) - clock
+    counted = positions.copy()
+    counted[:, BOARD_WORDS] += missing << _CLOCK_SHIFT
+    return counted
 
 
 def sides_of(positions: U64Array, first: int) -> npt.NDArray[np.uint8]:

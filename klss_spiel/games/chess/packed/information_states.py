@@ -42,6 +42,7 @@ class Reading(LinkedReading):
         before: the reading one ply ago; None at the start.
         castling: the own rights.
         marks: the last view by square, the first rank first.
+        final: whether the player moved a pawn, captured or lost something at this ply.
     """
 
     plies: int
@@ -51,6 +52,7 @@ class Reading(LinkedReading):
     before: Reading | None
     castling: int
     marks: str
+    final: bool = False
 
     @property
     def steps(self) -> int:
@@ -148,31 +150,19 @@ class InformationStates:
         )
         word = 0 if move is None else positions.pack_move(self._board, move) + 1
         key = np.uint64(knowledge.extend_one(last.key, np.uint64(word), seen))
-        return Reading(last.plies + 1, key, move, seen, last, castling, marks)
+        final = _changes_for_good(player, last.marks, move, marks)
+        return Reading(last.plies + 1, key, move, seen, last, castling, marks, final)
 
 
-def quiet_readings(reading: Reading, player: int) -> list[Reading]:
-    """The latest readings, since the player moved a pawn, captured or lost something.
-
-    What the opponent's unseen pawns do is not known.
-    """
-    kinds = range(rules.PAWN, rules.KING + 1)
-    pieces = [boards.piece_letter(rules.piece(kind, player)) for kind in kinds]
+def _changes_for_good(player: int, last: str, move: rules.Move | None, marks: str) -> bool:
+    """Whether a ply moves an own pawn, or captures or loses something, given marks."""
+    letters = [
+        boards.piece_letter(rules.piece(kind, player)) for kind in range(rules.PAWN, rules.KING + 1)
+    ]
+    if move is None:
+        return sum(map(last.count, letters)) != sum(map(marks.count, letters))
     pawn = boards.piece_letter(rules.piece(rules.PAWN, player))
-    quiet: list[Reading] = []
-    now: Reading | None = reading
-    while now is not None and now.before is not None:
-        last = now.before.marks
-        if now.move is not None:
-            final = last[now.move.source] == pawn
-            final |= last[now.move.target] != observation.VACANT
-        else:
-            final = sum(map(last.count, pieces)) != sum(map(now.marks.count, pieces))
-        if final:
-            break
-        quiet.append(now)
-        now = now.before
-    return quiet[::-1]
+    return last[move.source] == pawn or last[move.target] != observation.VACANT
 
 
 def _marks(view: str) -> str:

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.kriegspiel_play import ILLEGAL, OVERHEARD, KriegspielSetup
 from klss_spiel.games.chess.kriegspiel_umpire import CHECK_TEXT, QUIET, AreThereAny, Gone
@@ -23,6 +24,7 @@ from klss_spiel.games.chess.memory import Memory
 from klss_spiel.games.chess.packed import positions
 from klss_spiel.games.chess.packed.kernels import announcements as kernels
 from klss_spiel.games.chess.packed.kernels.observations import hash_words
+from klss_spiel.games.chess.packed.kernels.own_pieces import own_pieces, own_pieces_after
 from klss_spiel.games.chess.packed.linked_readings import LinkedReading
 
 _COLOURS: Final = ("White", "Black")
@@ -30,6 +32,7 @@ _REMEMBERED: Final = 256  # readings
 # Words to look back for a text that has been read: more than one decision adds, unless
 # many tries were overheard.
 _LOOK_BACK: Final = 24
+_CELL: Final = 63
 _GONE: Final = {gone.name.lower(): int(gone) for gone in Gone if gone is not Gone.NOTHING}
 _CHECKS: Final = {text: int(direction) for direction, text in CHECK_TEXT.items()}
 _ENDS: Final = {
@@ -47,6 +50,7 @@ class HeardReading(LinkedReading):
         steps: how many steps there were.
         plies: how many of them were moves of either side.
         key: identifies everything told so far (`kernels.announcements`).
+        pieces: [4] the own pieces and castling rights (`kernels.own_pieces`).
         move: word of the own try of this step; None if it was not the own.
         is_move: whether the step was a move, not an illegal try.
         public: what the umpire said to both, as a word.
@@ -55,12 +59,14 @@ class HeardReading(LinkedReading):
             last move; of a move, those before it.
         failed: words of the own illegal tries since the last move.
         tries: illegal tries in the whole game that the player knows of.
+        final: whether the step was a move of an own pawn, or a capture by either side.
         before: the reading one step ago; None at the start.
     """
 
     steps: int
     plies: int
     key: np.uint64
+    pieces: U64Array
     move: int | None = None
     is_move: bool = False
     public: int = 0
@@ -68,6 +74,7 @@ class HeardReading(LinkedReading):
     overheard: int = 0
     failed: tuple[int, ...] = ()
     tries: int = 0
+    final: bool = False
     before: HeardReading | None = None
 
     def since(self, steps: int) -> list[HeardReading]:
@@ -91,9 +98,16 @@ class KriegspielInformationStates:
             name: positions.pack_move(self._board, move)
             for name, move in zip(setup.table.names, setup.table.moves, strict=True)
         }
-        p0, p1, p2, p3 = positions.pack([start])[0]
+        words = positions.pack([start])
+        p0, p1, p2, p3 = words[0]
+        sides = positions.side_array(start.side, 1)
         self._first = tuple(
-            HeardReading(0, 0, np.uint64(hash_words(p0, p1, p2, p3, np.uint64(1 + player))))
+            HeardReading(
+                steps=0,
+                plies=0,
+                key=np.uint64(hash_words(p0, p1, p2, p3, np.uint64(1 + player))),
+                pieces=own_pieces(words, sides, player)[0],
+            )
             for player in (rules.WHITE, rules.BLACK)
         )
         self._known: Memory[str, HeardReading] = Memory(_REMEMBERED)
@@ -113,13 +127,14 @@ class KriegspielInformationStates:
                 said = next(tokens, None)
                 if said is None:
                     raise ValueError(f"expected what the umpire said after {token} in {text!r}")
-                reading = self._after_move(reading, self._words[token], self._parse(said, text))
+                heard = self._parse(said, text)
+                reading = _after_move(player, reading, self._words[token], heard)
             elif token.endswith(ILLEGAL) and token.removesuffix(ILLEGAL) in self._words:
                 reading = _after_refusal(reading, self._words[token.removesuffix(ILLEGAL)])
             elif token == OVERHEARD.strip():
                 reading = _after_overhearing(reading)
             else:
-                reading = self._after_move(reading, None, self._parse(token, text))
+                reading = _after_move(player, reading, None, self._parse(token, text))
         self._known.put(text, reading)
         return reading
 
@@ -134,27 +149,6 @@ class KriegspielInformationStates:
             if end < 0:
                 break
         return self._first[player], text[len(_COLOURS[player]) :]
-
-    def _after_move(
-        self, last: HeardReading, move: int | None, said: tuple[int, int]
-    ) -> HeardReading:
-        public, private = said
-        own_move = 0 if move is None else move + 1
-        key = kernels.extend_heard(
-            last.key, np.uint64(own_move), np.uint64(public), np.uint64(private), np.uint64(0)
-        )
-        return HeardReading(
-            steps=last.steps + 1,
-            plies=last.plies + 1,
-            key=np.uint64(key),
-            move=move,
-            is_move=True,
-            public=public,
-            private=private,
-            overheard=0 if last.is_move else last.overheard,
-            tries=last.tries,
-            before=last,
-        )
 
     def _parse(self, said: str, text: str) -> tuple[int, int]:
         """The public and the private word of an announcement."""
@@ -185,6 +179,47 @@ class KriegspielInformationStates:
         return sum(words) % 2**64
 
 
+def _after_move(
+    player: int, last: HeardReading, move: int | None, said: tuple[int, int]
+) -> HeardReading:
+    public, private = said
+    own_move = 0 if move is None else move + 1
+    key = kernels.extend_heard(
+        last.key, np.uint64(own_move), np.uint64(public), np.uint64(private), np.uint64(0)
+    )
+    gone = bool(public & int(kernels.GONE_BITS))
+    if move is None:
+        pieces = _without_gone(last.pieces, public) if gone else last.pieces
+    else:
+        pieces = own_pieces_after(last.pieces, player, move)
+    return HeardReading(
+        steps=last.steps + 1,
+        plies=last.plies + 1,
+        key=np.uint64(key),
+        pieces=pieces,
+        move=move,
+        is_move=True,
+        public=public,
+        private=private,
+        overheard=0 if last.is_move else last.overheard,
+        tries=last.tries,
+        final=gone or (move is not None and _is_pawn(last.pieces, move)),
+        before=last,
+    )
+
+
+def _without_gone(pieces: U64Array, public: int) -> U64Array:
+    """[4] the pieces without the one that is announced gone."""
+    cell = (public >> int(kernels.CELL_SHIFT) & int(kernels.CELL_BITS)) - 1
+    return pieces & ~np.uint64(1 << cell)
+
+
+def _is_pawn(pieces: U64Array, move: int) -> bool:
+    """Whether a move is that of a pawn among the pieces."""
+    source = move & _CELL
+    return [int(word) >> source & 1 for word in pieces[:3]] == [1, 0, 0]
+
+
 def _after_refusal(last: HeardReading, move: int) -> HeardReading:
     none = np.uint64(0)
     key = kernels.extend_heard(last.key, np.uint64(move + 1), kernels.ILLEGAL, none, none)
@@ -193,6 +228,7 @@ def _after_refusal(last: HeardReading, move: int) -> HeardReading:
         steps=last.steps + 1,
         plies=last.plies,
         key=np.uint64(key),
+        pieces=last.pieces,
         move=move,
         failed=(*last.failed, move),
         tries=last.tries + 1,
@@ -209,6 +245,7 @@ def _after_overhearing(last: HeardReading) -> HeardReading:
         steps=last.steps + 1,
         plies=last.plies,
         key=np.uint64(key),
+        pieces=last.pieces,
         overheard=earlier + 1,
         tries=last.tries + 1,
         before=last,

@@ -6,9 +6,14 @@ counts and the illegal tries since the last move (`kernels.tries`). What a playe
 illegal try leads to the same board with the same side to move; the opponent learns nothing
 of it unless tries are announced.
 
-The search sees every ending but draws by repetition. Positions that come from a belief
-start their fifty-move count anew, and if tries count towards the horizon, they count as
-many as the player has heard of: a player does not know better.
+Its expansion sees every ending but draws by repetition; what a search needs to see them is
+here and in `packed.told_game` (`klss_spiel.search_game.RepeatingGame`). A player sees the own
+pieces. An illegal try leaves the position standing, which repeats nothing; when the board
+comes again after moves, it has been repeated, whatever was tried in between.
+
+Positions that come from a belief start their fifty-move count anew, and if tries count
+towards the horizon, they count as many as the player has heard of: a player does not know
+better.
 
 Games that offer only possible tries (`tries=possible`) are searched through their states.
 """
@@ -29,8 +34,9 @@ from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.believable_game import BeliefLimits
 from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
-from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_counts
+from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
 from klss_spiel.games.chess.packed.kernels import tries as kernels
+from klss_spiel.games.chess.packed.kernels.own_pieces import own_pieces, own_pieces_after
 from klss_spiel.games.chess.packed.kriegspiel_foresight import foresight
 from klss_spiel.games.chess.packed.kriegspiel_information_states import (
     HeardReading,
@@ -41,6 +47,7 @@ from klss_spiel.games.chess.packed.kriegspiel_sets import (
     KriegspielSet,
     rising_diagonals,
 )
+from klss_spiel.games.chess.packed.linked_readings import last_change
 from klss_spiel.games.chess.packed.told_game import ToldGame
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
@@ -109,10 +116,7 @@ class Kriegspiel(ToldGame):
         held.after_refusal(0)
         self.foresight(held, [])
         self._closed(boards_of(start.position), self.setup.start.side, (0,))
-
-    def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
-        """[n] who is to move."""
-        return sides_of(positions, self.setup.start.side)
+        own_pieces_after(own_pieces(start.position, self.sides(start.position), 0)[0], 0, 0)
 
     def refused(self, information_state: str) -> bool:
         """Whether the player's last try was illegal, so that it is the player's turn still."""
@@ -151,6 +155,23 @@ class Kriegspiel(ToldGame):
         """[n] White's expected utility; see `kernels.tries.as_if_passed`."""
         rows = np.ascontiguousarray(positions)
         return self._evaluator(kernels.as_if_passed(rows, self.setup.start.side))
+
+    def views(self, player: int, positions: U64Array) -> U64Array:
+        """[n] equal where the player has the same pieces and rights, and the same side moves.
+
+        After an illegal try the pieces stand as they did after the own last move, but it is
+        the own turn.
+        """
+        pieces = own_pieces(np.ascontiguousarray(positions), self.sides(positions), player)
+        return self.position_keys(with_counts(pieces, counts_of(positions)[0]))
+
+    def past_views(self, player: int, information_state: str) -> U64Array:
+        """[k] the own pieces after own moves since something last changed for good."""
+        reading = self.told.read(player, information_state)
+        quiet = reading.since(last_change(reading).steps)
+        moves = [heard for heard in quiet if heard.is_move and heard.move is not None]
+        pieces = np.array([heard.pieces for heard in moves], dtype=np.uint64).reshape(-1, 4)
+        return self.position_keys(with_counts(pieces, [heard.plies for heard in moves]))
 
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""

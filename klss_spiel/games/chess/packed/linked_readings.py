@@ -1,4 +1,4 @@
-"""Copying readings of information states that are linked to those before them.
+"""Readings of information states that are linked to those before them.
 
 Copying and pickling follow links by recursion, which ends after a few hundred of them. Games
 are longer than that, so a chain is taken apart into rows and put together again.
@@ -14,7 +14,11 @@ _LINK = "before"
 
 
 class LinkedReading:
-    """A frozen dataclass with a field `before`: the reading one step ago, or None."""
+    """A frozen dataclass with a field `before`: the reading one step ago, or None.
+
+    Its field `final` says whether the step changed something for good: the player moved a
+    pawn, or captured or lost something. What the opponent's pawns do unseen is not known.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = _names(type(self))
@@ -24,6 +28,13 @@ class LinkedReading:
             rows.append(tuple(getattr(reading, name) for name in names))
             reading = getattr(reading, _LINK)
         return _linked, (type(self), rows[::-1])
+
+
+def last_change(reading: Any) -> Any:
+    """The latest `LinkedReading` up to this one that is `final`; the first of all if none is."""
+    while not reading.final and reading.before is not None:
+        reading = reading.before
+    return reading
 
 
 def _names(kind: Any) -> list[str]:

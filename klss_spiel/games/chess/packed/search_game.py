@@ -5,8 +5,9 @@
 observations so far.
 
 Its expansion sees every ending but draws by repetition; what a search needs to see them is
-here, too (`klss_spiel.search_game.RepeatingGame`). Positions that come from a belief start
-their fifty-move count anew: a player does not know it, only the most it can be.
+here and in `packed.told_game` (`klss_spiel.search_game.RepeatingGame`). Positions that come
+from a belief start their fifty-move count anew: a player does not know it, only the most it
+can be.
 
 Information states are read by `packed.information_states`.
 """
@@ -20,25 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from klss_spiel.arrays import FloatArray, U64Array
-from klss_spiel.games.chess import boards, rules
+from klss_spiel.games.chess import boards
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.evaluators.resolver import default_evaluator
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.believable_game import BeliefLimits
 from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, distinct
-from klss_spiel.games.chess.packed.counted_positions import (
-    boards_of,
-    counts_of,
-    sides_of,
-    with_counts,
-)
-from klss_spiel.games.chess.packed.information_states import (
-    InformationStates,
-    Reading,
-    quiet_readings,
-)
-from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, position_keys, view_key
+from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
+from klss_spiel.games.chess.packed.information_states import InformationStates, Reading
+from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, view_key
+from klss_spiel.games.chess.packed.linked_readings import last_change
 from klss_spiel.games.chess.packed.move_prior import shipped_prior
 from klss_spiel.games.chess.packed.position_sets import PositionSet
 from klss_spiel.games.chess.packed.told_game import ToldGame
@@ -46,9 +39,6 @@ from klss_spiel.games.chess.packed.transition import Transition
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
 
-_BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
-# A player who fears the fifty-move rule should see some plies of what leads past it.
-_PLIES_TO_SEE: Final = 6
 _PRIOR_BOARD: Final = (8, 8)
 # Positions of a sampled belief: what can be followed in a fraction of a second.
 _SAMPLE: Final = 1 << 18
@@ -94,10 +84,6 @@ class DarkChess(ToldGame):
         distinct(words, limit=1)
         self.first_held(0).foresight([self.told.read(0, "White").observation])
 
-    def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
-        """[n] who is to move."""
-        return sides_of(positions, self.setup.start.side)
-
     def initial(self) -> RootPositions:
         """The start of the game."""
         return RootPositions(
@@ -127,12 +113,6 @@ class DarkChess(ToldGame):
         """[n] White's expected utility."""
         return self._evaluator(positions)
 
-    def position_keys(self, positions: U64Array) -> U64Array:
-        """[n] equal where the board, the rights and the side to move are the same."""
-        side_words = np.array([0, _BLACK_TO_MOVE], dtype=np.uint64)
-        keys: U64Array = position_keys(positions) ^ side_words[self.sides(positions)]
-        return keys
-
     def views(self, player: int, positions: U64Array) -> U64Array:
         """[n] equal where the player sees the same."""
         sides = self.sides(positions)
@@ -141,24 +121,10 @@ class DarkChess(ToldGame):
 
     def past_views(self, player: int, information_state: str) -> U64Array:
         """[k] what the player saw after own moves since something last changed for good."""
-        quiet = quiet_readings(self.told.read(player, information_state), player)
-        keys = [view_key(reading.observation) for reading in quiet if reading.move is not None]
-        return np.array(keys, dtype=np.uint64)
-
-    def with_quiet_plies(
-        self, player: int, information_state: str, positions: U64Array
-    ) -> U64Array:
-        """The positions with the largest count towards the fifty-move rule they can have.
-
-        It stops short of a draw: the opponent may have moved a pawn out of sight.
-        """
         reading = self.told.read(player, information_state)
-        quiet = len(quiet_readings(reading, player))
-        if quiet == reading.plies:  # nothing has ended the count that the game started with
-            quiet += self.setup.start.halfmove_clock
-        plies, clock = counts_of(positions)
-        most = np.uint64(min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))
-        return with_counts(boards_of(positions), plies, np.maximum(clock, most))
+        quiet = reading.since(last_change(reading).steps)
+        keys = [view_key(seen.observation) for seen in quiet if seen.move is not None]
+        return np.array(keys, dtype=np.uint64)
 
     def belief(self, player: int) -> ChessBelief:
         """What the player holds possible before the game starts."""

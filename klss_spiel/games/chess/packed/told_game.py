@@ -1,25 +1,44 @@
-"""What the packed games of dark chess and Kriegspiel say alike to a search."""
+"""What the packed games of dark chess and Kriegspiel say alike to a search.
+
+Both are a `klss_spiel.search_game.RepeatingGame`: they end by repetition, which their
+expansions do not see, and a player does not know the count towards the fifty-move rule, only
+the most it can be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
-from klss_spiel.games.chess.packed.counted_positions import boards_of
+from klss_spiel.games.chess import rules
+from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_clock_from
 from klss_spiel.games.chess.packed.kernels.knowledge import position_keys
+from klss_spiel.games.chess.packed.linked_readings import last_change
+
+_BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
+# A player who fears the fifty-move rule should see some plies of what leads past it.
+_PLIES_TO_SEE: Final = 6
 
 
 class ToldGame:
     """Infosets by the key of what was told, positions by their boards.
 
     Attributes:
-        told: reads information states; what it reads has a `key`.
+        setup: the game; it has a `start`.
+        told: reads information states; what it reads is a `LinkedReading` with a `key` and
+            `plies`.
     """
 
+    setup: Any
     told: Any
+
+    def sides(self, positions: U64Array) -> npt.NDArray[np.uint8]:
+        """[n] who is to move."""
+        return sides_of(positions, self.setup.start.side)
 
     def infosets(self, player: int, information_state: str) -> U64Array:
         """[1] key of an information state."""
@@ -35,3 +54,22 @@ class ToldGame:
     def keys(self, positions: U64Array) -> Sequence[Hashable]:
         """[n] boards that can be compared."""
         return [row.tobytes() for row in boards_of(positions)]
+
+    def position_keys(self, positions: U64Array) -> U64Array:
+        """[n] equal where the board, the rights and the side to move are the same."""
+        side_words = np.array([0, _BLACK_TO_MOVE], dtype=np.uint64)
+        keys: U64Array = position_keys(positions) ^ side_words[self.sides(positions)]
+        return keys
+
+    def with_quiet_plies(
+        self, player: int, information_state: str, positions: U64Array
+    ) -> U64Array:
+        """The positions with the largest count towards the fifty-move rule they can have.
+
+        It stops short of a draw: the opponent may have moved a pawn out of sight.
+        """
+        reading = self.told.read(player, information_state)
+        quiet = reading.plies - last_change(reading).plies
+        if quiet == reading.plies:  # nothing has ended the count that the game started with
+            quiet += self.setup.start.halfmove_clock
+        return with_clock_from(positions, min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))
