@@ -128,3 +128,11 @@ def test_what_differs_from_a_preset_is_part_of_its_name():
         search_exploitability.CFR_PLUS,
         f"{search_exploitability.ISMCTS}+seed=4",
     ]
+
+
+def test_exploitability_falls_where_players_move_again_after_a_failed_try():
+    """Classical dark hex on 2x2, a win for player 0 that a few dozen nodes find."""
+    name = "dark_hex(num_rows=2,num_cols=2,gameversion=cdh)"
+    tree = tree_from_game(name)
+    assert measured(name, OBSCURO, 10, tree) > 0.3
+    assert measured(name, OBSCURO, 60, tree) < 1e-9
