@@ -5,8 +5,9 @@ import pytest
 from tests.helpers.self_play import SMALL_BOARDS, check_self_play
 
 
-def test_a_sample_of_games_ends_by_the_rules():
-    check_self_play("python_dark_chess(board=microchess)", 2, 100)
+@pytest.mark.parametrize(("options", "nodes"), [("board=microchess", 100), ("horizon=40", 300)])
+def test_a_sample_of_games_ends_by_the_rules(options, nodes):
+    check_self_play(f"python_dark_chess({options})", 2, nodes)
 
 
 @pytest.mark.slow
