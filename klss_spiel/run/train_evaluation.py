@@ -45,6 +45,7 @@ class Config:
     Attributes:
       output: file of the network.
       teacher: file of the teacher, or None for that of an installed Stockfish.
+      teacher_licence: of a teacher whose licence is not known; written into the file.
       positions: to train on.
       test_positions: of other games, to measure on.
       epochs: passes over the positions.
@@ -61,6 +62,7 @@ class Config:
 
     output: str
     teacher: str | None = None
+    teacher_licence: str | None = None
     positions: int = 5_000_000
     test_positions: int = 250_000
     epochs: int = 8
@@ -94,7 +96,7 @@ def run(config: Config) -> list[dict[str, Any]]:
     from klss_spiel.games.chess.networks.network import Network
     from klss_spiel.games.chess.networks.teacher import load_teacher
 
-    teacher = load_teacher(config.teacher)
+    teacher = load_teacher(config.teacher, config.teacher_licence)
     logging.info(
         "the teacher is %s, %d wide, %s", teacher.name, teacher.network.width, teacher.source
     )
@@ -128,7 +130,8 @@ def run(config: Config) -> list[dict[str, Any]]:
         "minutes_of_last_run": (time.monotonic() - start) / 60.0,
         "cpu_minutes_of_last_run": (time.process_time() - cpu_start) / 60.0,
     }
-    _save(config, network, {**row, "teacher_source": teacher.source, "data": _DATA})
+    origin = {"teacher_source": teacher.source, "teacher_licence": teacher.licence}
+    _save(config, network, {**row, **origin, "data": _DATA})
     return [row]
 
 
@@ -261,6 +264,9 @@ def define_flags() -> None:
     flags.DEFINE_bool("json", False, "Print one JSON list instead of a table.")
     flags.DEFINE_string("output", None, "File of the network (.safetensors).", required=True)
     flags.DEFINE_string("teacher", None, "Network file (.nnue); else that of `stockfish`.")
+    flags.DEFINE_string(
+        "teacher_licence", None, "Of a --teacher of which it is not known; written into the file."
+    )
     flags.DEFINE_integer("positions", defaults.positions, "To train on.")
     flags.DEFINE_integer("test_positions", defaults.test_positions, "Of other games, to measure.")
     flags.DEFINE_integer("epochs", defaults.epochs, "Passes over the positions.")

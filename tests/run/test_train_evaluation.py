@@ -26,6 +26,7 @@ def _config(folder, teacher, **changed):
         output=str(folder / "net.safetensors"),
         **{
             "teacher": teacher,
+            "teacher_licence": "of a test",
             "positions": 1500,
             "test_positions": 300,
             "epochs": 3,
@@ -51,6 +52,7 @@ def test_a_seed_gives_one_network_also_after_interruptions(teacher, tmp_path, mo
     metadata = weights.read_metadata(whole.output)
     assert metadata.extra["teacher"] == row["teacher"]
     assert metadata.extra["teacher"].startswith("nn-")
+    assert metadata.extra["teacher_licence"] == "of a test"
     assert metadata.licence == "Apache-2.0"
 
     stopped = _config(tmp_path / "stopped", teacher)

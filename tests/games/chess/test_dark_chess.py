@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pyspiel
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from klss_spiel import linear_program
@@ -17,6 +17,9 @@ from klss_spiel.tree import TERMINAL, GameTree
 from tests.helpers.chess_views import assert_same_knowledge_looks_the_same
 
 _MINIMAL = "python_dark_chess(board=minimal4x3,horizon=6)"
+# Pawns that pass each other by double steps. On seven ranks these are unseen themselves: who
+# steps past a square does not know whether a pawn stands there that could capture.
+_PAWNS = "3k3/p1p1p1p/7/7/7/1P1P1P1/3K3 w - - 0 1"
 _WHITE, _BLACK = 0, 1
 
 
@@ -197,6 +200,11 @@ def test_a_pawn_capturable_en_passant_is_seen_by_the_capturer_only() -> None:
     assert "h6" not in state.observation_string(_BLACK)
     assert state.information_state_string(_WHITE).endswith(" ep:h6")
     assert "ep:" not in state.information_state_string(_BLACK)
+    capturer, other = (json.loads(state.observation_json(p)) for p in (_WHITE, _BLACK))
+    assert capturer["view"].endswith(" h6")
+    assert "g5h6" in capturer["legal_moves"]
+    assert other["view"].endswith(" -")
+    assert "h6" not in str(other)
     assert "g5h6" in [state.action_to_string(a) for a in state.legal_actions()]
 
 
@@ -217,17 +225,40 @@ def test_information_state_holds_own_moves_and_views_in_order() -> None:
     assert state.information_state_string(_BLACK) == "Black k.??/.R??/???? a3a2 ..??/kR??/..??"
 
 
+_DEEP_STARTS = (
+    "minimal4x3",
+    "mate2",
+    "microchess",
+    "silverman4x4",
+    "demichess",
+    "standard",
+    _PAWNS,
+)
+
+
+@pytest.mark.parametrize("start", _DEEP_STARTS)
 @given(
-    st.sampled_from(["minimal4x3", "mate2", "microchess", "silverman4x4", "demichess", "standard"]),
     st.sampled_from(["paper", "thesis", "observe_on_turn"]),
     st.sampled_from([_WHITE, _BLACK]),
     st.randoms(use_true_random=False),
 )
+@settings(max_examples=5)
 def test_nothing_leaks_in_deep_games(
-    board: str, variant: str, player: int, rng: random.Random
+    start: str, variant: str, player: int, rng: random.Random
 ) -> None:
-    game = pyspiel.load_game(f"python_dark_chess(board={board},rules={variant},horizon=60)")
+    kind = "fen" if "/" in start else "board"
+    game = pyspiel.load_game(f"python_dark_chess({kind}={start},rules={variant},horizon=60)")
     assert_same_knowledge_looks_the_same(game, player, rng, plies=30)
+
+
+def test_the_search_for_leaks_meets_en_passant() -> None:
+    game, rng, rights = pyspiel.load_game(f"python_dark_chess(fen={_PAWNS})"), random.Random(1), 0
+    for _ in range(10):
+        state = game.new_initial_state()
+        while not state.is_terminal() and state.move_number() < 30:
+            state.apply_action(rng.choice(state.legal_actions()))
+            rights += state.moment.position.en_passant is not None
+    assert rights >= 5
 
 
 def test_the_search_for_leaks_finds_other_positions() -> None:

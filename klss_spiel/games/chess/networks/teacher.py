@@ -22,6 +22,10 @@ from klss_spiel.games.chess.networks import nnue
 
 _SECONDS: Final = 60.0
 _NAME_DIGITS: Final = 12
+NOT_STATED: Final = "not stated"
+# Of networks that are known by their name: that of Debian's stockfish 15.1, by the package's
+# copyright file.
+LICENCES: Final = {"nn-ad9b42354671": "CC0-1.0"}
 # Where Debian puts games, which is not in everybody's path.
 _FOLDERS: Final = ("/usr/games", "/usr/local/games")
 
@@ -34,11 +38,13 @@ class Teacher:
         network: that labels.
         name: "nn-" and the first digits of the file's SHA-256, as Stockfish names them.
         source: where it came from, for the file of what was trained.
+        licence: of the network, for that file too; NOT_STATED if nobody says.
     """
 
     network: nnue.Nnue
     name: str
     source: str
+    licence: str
 
 
 def find_stockfish() -> str | None:
@@ -47,14 +53,20 @@ def find_stockfish() -> str | None:
     return shutil.which("stockfish", path=path)
 
 
-def load_teacher(path: str | None = None) -> Teacher:
+def load_teacher(path: str | None = None, licence: str | None = None) -> Teacher:
     """The teacher of a file, or of the installed Stockfish.
 
+    Args:
+        path: of the file, or None.
+        licence: what the user says of the network's, or None.
+
     Raises:
-        ValueError: there is none, or it is of another kind.
+        ValueError: there is none, it is of another kind, or known to have another licence.
     """
     if path is not None:
-        return Teacher(nnue.load(path), _name_of(path), f"the file {pathlib.Path(path).name}")
+        network, source = nnue.load(path), f"the file {pathlib.Path(path).name}"
+        name = _name_of(path)
+        return Teacher(network, name, source, licence_of(name, licence))
     program = find_stockfish()
     if program is None:
         raise ValueError(
@@ -65,7 +77,20 @@ def load_teacher(path: str | None = None) -> Teacher:
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "teacher.nnue")
         version = export_network(program, file)
-        return Teacher(nnue.read(file), _name_of(file), f"export_net of {version}")
+        name, source = _name_of(file), f"export_net of {version}"
+        return Teacher(nnue.read(file), name, source, licence_of(name, licence))
+
+
+def licence_of(name: str, stated: str | None = None) -> str:
+    """The licence of a network: the one known of its name, else what is stated.
+
+    Raises:
+        ValueError: they differ.
+    """
+    known = LICENCES.get(name)
+    if known is not None and stated not in (None, known):
+        raise ValueError(f"expected {known}, the licence of {name}, got {stated!r}")
+    return known or stated or NOT_STATED
 
 
 def export_network(program: str, path: str) -> str:

@@ -259,6 +259,7 @@ def test_the_shipped_network_knows_chess_and_says_how_it_was_made():
     metadata = weights.read_metadata(networks.SHIPPED)
     assert "klss_spiel.run.train_evaluation" in metadata.command
     assert metadata.extra["teacher"] == "nn-ad9b42354671"
+    assert metadata.extra["teacher_licence"] == "CC0-1.0"
     assert metadata.extra["correlation"] > 0.96
     assert metadata.licence == "Apache-2.0"
     folder = pathlib.Path(weights.__file__).parent / "data" / "weights"

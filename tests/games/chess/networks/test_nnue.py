@@ -14,6 +14,7 @@ from klss_spiel.games.chess.networks import nnue
 from klss_spiel.games.chess.networks.teacher import (
     export_network,
     find_stockfish,
+    licence_of,
     load_teacher,
 )
 from klss_spiel.games.chess.packed import positions as packed
@@ -162,6 +163,16 @@ def test_without_stockfish_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("klss_spiel.games.chess.networks.teacher.find_stockfish", lambda: None)
     with pytest.raises(ValueError, match=r"apt-get install stockfish.*--teacher=FILE\.nnue"):
         load_teacher()
+
+
+def test_the_licence_of_a_teacher_is_the_known_one_or_what_is_stated(tmp_path):
+    path = tmp_path / "made_up.nnue"
+    path.write_bytes(file_bytes(*made_up_arrays()))
+    assert load_teacher(str(path)).licence == "not stated"
+    assert load_teacher(str(path), "MIT").licence == "MIT"
+    assert licence_of("nn-ad9b42354671") == "CC0-1.0"
+    with pytest.raises(ValueError, match=r"expected CC0-1\.0.*got 'MIT'"):
+        licence_of("nn-ad9b42354671", "MIT")
 
 
 def test_a_program_that_writes_no_network_is_named(tmp_path):

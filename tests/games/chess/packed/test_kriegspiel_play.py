@@ -57,8 +57,11 @@ def test_no_move_on_a_small_board_is_left_to_chance():
     assert all(report.belief_complete for report in reports)
 
 
-def test_a_sample_of_games_ends_by_the_rules():
-    check_self_play("python_kriegspiel(board=microchess,horizon=40)", 2, 100)
+@pytest.mark.parametrize(
+    ("options", "nodes"), [("board=microchess,horizon=40", 100), ("horizon=30", 300)]
+)
+def test_a_sample_of_games_ends_by_the_rules(options, nodes):
+    check_self_play(f"python_kriegspiel({options})", 2, nodes)
 
 
 @pytest.mark.slow
