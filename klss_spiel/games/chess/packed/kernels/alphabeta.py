@@ -36,6 +36,7 @@ from klss_spiel.games.chess.packed.kernels.captures import (
     quiet_end,
     resolve,
 )
+from klss_spiel.games.chess.packed.kernels.legality import keep_legal
 from klss_spiel.games.chess.packed.kernels.move_order import (
     RANK_SHIFT,
     WORD_BITS,
@@ -50,7 +51,6 @@ from klss_spiel.games.chess.packed.kernels.moves import (
     apply,
     attacked,
     generate,
-    keep_legal,
     keep_permitted,
     settle,
     sides,

@@ -38,13 +38,12 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     rook_attacks,
     rook_attacks_of_set,
 )
+from klss_spiel.games.chess.packed.kernels.legality import is_legal, keep_legal
 from klss_spiel.games.chess.packed.kernels.moves import (
     BOARD,
     EN_PASSANT,
     apply,
     generate,
-    is_legal,
-    keep_legal,
     settle,
 )
 from klss_spiel.games.chess.packed.kernels.observations import extend_key

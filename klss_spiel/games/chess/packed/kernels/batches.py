@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE, ZERO
+from klss_spiel.games.chess.packed.kernels.legality import keep_legal
 from klss_spiel.games.chess.packed.kernels.moves import (
     MAX_MOVES,
     apply,
     generate,
-    keep_legal,
     keep_permitted,
     settle,
 )

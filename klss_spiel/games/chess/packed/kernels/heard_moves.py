@@ -21,19 +21,24 @@ from klss_spiel.games.chess.packed.kernels.announcements import (
     announce,
 )
 from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE, ZERO
+from klss_spiel.games.chess.packed.kernels.legality import (
+    is_legal,
+    is_surely_legal,
+    keep_legal,
+    unpinned,
+)
 from klss_spiel.games.chess.packed.kernels.moves import (
     EN_PASSANT,
     MAX_MOVES,
     PUBLIC_BITS,
+    apply,
     generate,
     generate_tries,
-    is_legal,
     is_permitted,
-    keep_legal,
     settle,
     sides,
 )
-from klss_spiel.games.chess.packed.kernels.position_tables import BATCH, insert_batch, put
+from klss_spiel.games.chess.packed.kernels.position_tables import BATCH, insert_batch, passes, put
 from klss_spiel.kernels import kernel
 
 _CELL: Final = np.uint64(63)
@@ -180,11 +185,16 @@ def insert_heard_moves(
             if np.int64(filled + found) > room:
                 return i, filled
         s0, s3 = settle(p0, p3, passing, mover)
+        free = unpinned(s0, p1, p2, s3, mover)
         for j in range(found):
             word = moves[j]
             if ((word >> _KIND_SHIFT) & _LOW == EN_PASSANT) and not gone:
                 continue
-            if not is_legal(s0, p1, p2, s3, mover, word):
+            # Of a large set most are thinned out: that is found out before what costs more.
+            c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, word)
+            if not passes(sieve, c0, c1, c2, c3):
+                continue
+            if not (is_surely_legal(free, word) or is_legal(s0, p1, p2, s3, mover, word)):
                 continue
             c0, c1, c2, c3, said, whispered = announce(s0, p1, p2, s3, passing, mover, word, umpire)
             if said == public and whispered == private:

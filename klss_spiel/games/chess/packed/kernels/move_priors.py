@@ -38,10 +38,10 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     rook_attacks,
     rook_attacks_of_set,
 )
+from klss_spiel.games.chess.packed.kernels.legality import is_legal
 from klss_spiel.games.chess.packed.kernels.moves import (
     MAX_MOVES,
     generate,
-    is_legal,
     keep_permitted,
     settle,
 )

@@ -390,25 +390,6 @@ def complete_word(p0: Any, p1: Any, p2: Any, p3: Any, move: Any) -> Any:
 
 
 @kernel
-def is_legal(s0: Any, s1: Any, s2: Any, s3: Any, side: Any, word: Any) -> Any:
-    """Whether a pseudo-legal move obeys the rules of check; settled words."""
-    if (word >> _KIND_SHIFT) & _THREE_BITS == CASTLING:
-        occupied = s0 | s1 | s2
-        foes = occupied & (~s3 if side else s3)
-        source = word & _CELL
-        crossed = (source + ((word >> _TARGET_SHIFT) & _CELL)) >> _S1
-        for cell in (source, crossed):
-            if attacked(s0, s1, s2, foes, occupied, cell, side):
-                return False
-    c0, c1, c2, c3 = apply(s0, s1, s2, s3, side, word)
-    # The pawn that has just stepped twice gives no check to its own king.
-    occupied = c0 | c1 | c2 | c3
-    own = (c0 | c1 | c2) & (c3 if side else ~c3)
-    king = first_cell(own & ~c0 & c1 & c2)
-    return not attacked(c0, c1, c2, (c0 | c1 | c2) & ~own, occupied, king, side)
-
-
-@kernel
 def is_permitted(word: Any, queen_only: Any) -> Any:
     """Whether the variant knows a move: with `queen_only` a pawn becomes nothing else."""
     promotion = (word >> _PROMOTION_SHIFT) & _THREE_BITS
@@ -422,20 +403,6 @@ def keep_permitted(moves: Any, count: Any, queen_only: Any) -> Any:
     for i in range(count):
         word = moves[i]
         if is_permitted(word, queen_only):
-            moves[kept] = word
-            kept += ONE
-    return kept
-
-
-@kernel
-def keep_legal(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, moves: Any, count: Any) -> Any:
-    """Moves the legal ones to the front and returns how many there are."""
-    typed = p0 | p1 | p2
-    s0, s3 = settle(p0, p3, p3 & ~typed, side)
-    kept = ZERO
-    for i in range(count):
-        word = moves[i]
-        if is_legal(s0, p1, p2, s3, side, word):
             moves[kept] = word
             kept += ONE
     return kept

@@ -36,13 +36,13 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     bit_count,
     first_cell,
 )
+from klss_spiel.games.chess.packed.kernels.legality import keep_legal
 from klss_spiel.games.chess.packed.kernels.moves import (
     MAX_MOVES,
     PUBLIC_BITS,
     attacked,
     generate,
     generate_tries,
-    keep_legal,
     settle,
 )
 from klss_spiel.games.chess.packed.kernels.trees import restarts_clock, sort_row

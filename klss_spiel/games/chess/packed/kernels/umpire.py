@@ -26,6 +26,7 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     pawn_attacks_of_set,
     rook_attacks,
 )
+from klss_spiel.games.chess.packed.kernels.legality import keep_legal
 from klss_spiel.games.chess.packed.kernels.moves import (
     EN_PASSANT,
     MAX_MOVES,
@@ -33,7 +34,6 @@ from klss_spiel.games.chess.packed.kernels.moves import (
     apply,
     generate,
     generate_tries,
-    keep_legal,
     settle,
 )
 from klss_spiel.games.chess.packed.kernels.states import (
