@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from table_tools import ROOT, Line, commands_block, lines_of, markdown, percent, thousands
 
-_MATCH = "python -m klss_spiel.run.match --game=python_dark_chess"
+_DARK_CHESS = "python_dark_chess"
 
 
-def _match(file: str, first: str, second: str, games: int, seed: int) -> str:
+def _match(
+    file: str, first: str, second: str, games: int, seed: int, game: str = _DARK_CHESS
+) -> str:
     return (
-        f'{_MATCH} --games={games} --seed={seed} --player="{first}" --player="{second}"'
-        f" --output=docs/results/agent/{file}.jsonl"
+        f"python -m klss_spiel.run.match --game={game} --games={games} --seed={seed}"
+        f' --player="{first}" --player="{second}" --output=docs/results/agent/{file}.jsonl'
     )
 
 
@@ -82,6 +84,7 @@ _NODES_3K = ("nodes=3000", "limit=20000")
 _CHOICES = {
     "purification=false": "choice_unpurified",
     "max_support=1": "choice_pure",
+    "gifts=false": "choice_no_gifts",
     "gadget=resolve": "choice_resolve",
     "gadget=maxmargin": "choice_maxmargin",
     "alternate=best_response": "choice_best_response",
