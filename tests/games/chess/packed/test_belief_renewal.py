@@ -8,7 +8,7 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.games.chess.packed import chess_belief
 from tests.helpers.games import random_decisions
 
-LIMIT = 400
+LIMIT = 200
 FEW = LIMIT // chess_belief._FEW
 
 
@@ -33,7 +33,7 @@ def followed():
         patched.setattr(chess_belief.ChessBelief, "_follow_all", spying)
         game = search_game("python_kriegspiel", belief_limit=LIMIT)
         beliefs = [game.belief(player) for player in (0, 1)]
-        for _, player, told in random_decisions("python_kriegspiel", seed=5, actions=400):
+        for _, player, told in random_decisions("python_kriegspiel", seed=5, actions=200):
             beliefs[player].advance(None, told)
             assert len(beliefs[player].positions)
     return calls
