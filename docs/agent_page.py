@@ -156,6 +156,60 @@ def _mean_and_error(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.2f} &plusmn; {error:.2f}"
 
 
+_KRIEGSPIEL = "python_kriegspiel"
+KRIEGSPIEL = {
+    "`strong`, 4,000 nodes, v `random`": _match(
+        "kriegspiel_v_random",
+        _search("strong", "nodes=4000", "limit=20000"),
+        "random",
+        200,
+        51,
+        _KRIEGSPIEL,
+    ),
+    "`strong`, a second a move, v `random`": _match(
+        "kriegspiel_second", _search("strong", "seconds=1"), "random", 4, 52, _KRIEGSPIEL
+    ),
+}
+
+
+def kriegspiel_table() -> str:
+    """Matches of the agent in Kriegspiel."""
+    return _matches_table(KRIEGSPIEL)
+
+
+_TRIED = "python_kriegspiel(board=minimal4x3,horizon={},count_tries=true)"
+_TRIED_PLIES = (4, 5, 6)
+_TRIED_NODES = (20, 100, 500)
+
+
+def _tried_command(seed: int) -> str:
+    games = " ".join(f'--game="{_TRIED.format(plies)}"' for plies in _TRIED_PLIES)
+    budgets = " ".join(f"--budget_nodes={nodes}" for nodes in _TRIED_NODES)
+    return (
+        f"python -m klss_spiel.run.search_exploitability {games} --preset=strong {budgets}"
+        f" --seed={seed} --output=docs/results/agent/kriegspiel_exploitability.jsonl"
+    )
+
+
+def kriegspiel_boards_table() -> str:
+    """Exploitability in Kriegspiel on Minimal4x3 by budget, for three seeds."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for seed in range(3):
+        for line in lines_of(_tried_command(seed)):
+            values = found.setdefault((line["game"], line["budget_nodes"]), [])
+            values.append(abs(line["exploitability"]))  # never -0.00
+    rows = []
+    for plies in _TRIED_PLIES:
+        cells = {
+            f"{nodes} nodes": ", ".join(
+                f"{value:.2f}" for value in found[_TRIED.format(plies), nodes]
+            )
+            for nodes in _TRIED_NODES
+        }
+        rows.append({"plies and tries": str(plies), **cells})
+    return markdown(rows) + commands_block([_tried_command(0)])
+
+
 _CLOCKED = "search(preset=strong)"
 CLOCKS = {
     "9 s and .1 s a move": ("clock_9s", 50, "9s+0.1"),
@@ -265,6 +319,8 @@ def evaluation_speed_table() -> str:
 TABLES: Mapping[str, Callable[[], str]] = {
     "agent-boards": boards_table,
     "agent-choices": choices_table,
+    "agent-kriegspiel": kriegspiel_table,
+    "agent-kriegspiel-boards": kriegspiel_boards_table,
     "agent-strength": strength_table,
     "agent-clock": clock_table,
     "agent-speed": search_speed_table,
