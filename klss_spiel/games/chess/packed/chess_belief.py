@@ -39,7 +39,7 @@ from typing import Any, Final
 
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess.packed.believable_game import BelievableGame
-from klss_spiel.games.chess.packed.collected_positions import emptied, joined, thinned
+from klss_spiel.games.chess.packed.collected_positions import emptied, joined, strided, thinned
 
 # Sets that enumeration may need on the way to a belief within its limit, in limits, and
 # in positions whatever the limit.
@@ -77,6 +77,10 @@ _LAST_RESORT_POSITIONS: Final = 1 << 23
 # that has been measured, and how many have to be followed at once for a measurement.
 _FIRST_PACE: Final = 4e-7
 _FIRST_GROWTH: Final = 2.0
+# Seconds that foresight takes for a position, at least, and the part of the time that choosing
+# where to begin may take.
+_FIRST_CHOOSING: Final = 3e-7
+_CHOOSING: Final = 0.25
 # How many times as many positions an exact set may well have after a move of the opponent.
 _USUAL_GROWTH: Final = 8.0
 _MEASURED_POSITIONS: Final = 1 << 16
@@ -269,6 +273,7 @@ class ChessBelief:
         for told in self._told.since(self._exact_steps):
             work += len(held.positions)
             if work > 2 * most:
+                self._overflow = math.inf  # it will not be less another time
                 return None
             growth = max(self._growth, _USUAL_GROWTH)
             if held.side == held.viewer:
@@ -279,6 +284,7 @@ class ChessBelief:
                 return None
             held, steps = self._follow(held, told, most, 0), told.steps
             if not held.complete:
+                self._overflow = len(held.positions) / held.fraction
                 return None
         return held if len(held.positions) <= limits.exact else None
 
@@ -360,7 +366,10 @@ class ChessBelief:
         Nothing if there are steps to go when the time is over.
         """
         later = self._told.since(steps)
-        held = self._thinned_ahead(held, later, size, _salt(steps, 1 + attempt))
+        salt = _salt(steps, 1 + attempt)
+        if until < math.inf:  # an exact set may have millions
+            held = strided(held, max(size, self._choosable(until)), salt)
+        held = self._thinned_ahead(held, later, size, salt)
         for done, told in enumerate(later, start=1):
             salt = _salt(told.steps, 1 + attempt)
             if self._now() > until:
@@ -371,6 +380,11 @@ class ChessBelief:
             if not held.complete and held.side != held.viewer:
                 held = self._thinned_ahead(held, later[done:], size, salt)
         return held
+
+    def _choosable(self, until: float) -> int:
+        """How many positions can be chosen among in a part of the time."""
+        seconds = _CHOOSING * (until - self._now())
+        return int(max(seconds, 0.0) / max(self._choosing, _FIRST_CHOOSING))
 
     def _thinned_ahead(self, held: Any, later: Sequence[Any], size: int, salt: int) -> Any:
         """At most `size` positions, those before others that fit what is told later."""

@@ -61,3 +61,50 @@ def test_a_sample_that_has_recovered_may_be_renewed_again():
     belief.advance(None, texts[-1])
     assert len(belief.positions) > FEW
     assert belief._renewed_at == math.inf
+
+
+def told_to_white(game, actions):
+    moments = random_decisions(game, seed=0, actions=actions)
+    return [told for _, player, told in moments if player == 0]
+
+
+@pytest.mark.parametrize("seconds", [1e-4, math.inf])
+def test_choosing_where_to_begin_takes_a_part_of_the_time(monkeypatch, seconds):
+    """By a short clock a set of millions was looked at whole, and the agent lost on time."""
+    game = search_game("python_dark_chess")
+    belief, now = game.belief(0), 5.0
+    belief.allow(None, lambda: now)
+    *earlier, last = told_to_white("python_dark_chess", 14)
+    for text in earlier:
+        belief.advance(None, text)
+    held, steps = belief._held, belief._told.steps
+    assert held.complete and len(held.positions) > 200
+    belief._told = game.read(0, last)
+    asked = []
+    foresight = game.foresight
+
+    def spying(held, later):
+        asked.append(len(held.positions))
+        return foresight(held, later)
+
+    monkeypatch.setattr(game, "foresight", spying)
+    belief._follow_all(held, steps, 4, 1, now + seconds)
+    # A quarter of the time, at .3 microseconds a position.
+    assert asked[0] == len(held.positions) if seconds == math.inf else 40 < asked[0] <= 83
+
+
+def test_enumerating_that_found_too_many_positions_is_not_tried_again(monkeypatch):
+    game = search_game("python_kriegspiel", belief_limit=60)
+    belief = game.belief(0)
+    for text in told_to_white("python_kriegspiel", 20):
+        belief.advance(None, text)
+    assert not belief.complete
+    followed = []
+    follow = game.follow
+    monkeypatch.setattr(game, "follow", lambda *given: followed.append(1) or follow(*given))
+    belief._overflow = 61  # as if no more had been in the way
+    assert belief._enumerated(math.inf) is None
+    assert followed
+    followed.clear()
+    assert belief._enumerated(math.inf) is None
+    assert not followed
