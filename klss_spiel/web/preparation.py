@@ -1,6 +1,6 @@
 """What is imported, compiled or loaded before the first player comes.
 
-Compiling takes a minute or two on a machine where nothing has been compiled yet, and
+Compiling takes half a minute or more on a machine where nothing has been compiled yet, and
 loading what was compiled takes a second. The server needs a little of it to step through
 games (`play_first_moves`, before it listens); searches need most, which a worker compiles
 while the page is there already (`Rehearsal`).

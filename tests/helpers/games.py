@@ -1,6 +1,7 @@
 """Trees, forms and policies of games by name, each made once per process."""
 
 import functools
+from collections.abc import Iterator
 
 import numpy as np
 import pyspiel
@@ -32,7 +33,9 @@ def random_policy(game: str | GameTree, seed: int) -> BehaviorPolicy:
     return BehaviorPolicy.random(tree, np.random.default_rng(seed))
 
 
-def random_decisions(name, seed, actions):
+def random_decisions(
+    name: str, seed: int, actions: int
+) -> Iterator[tuple[pyspiel.State, int, str]]:
     """States of a random game, and the information state of who is to move."""
     game = pyspiel.load_game(name)
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from klss_spiel.openspiel import load_game
 
 @pytest.mark.parametrize("budget", ["", "(seconds=0.01)", "(evaluator=zero,limit=50)"])
 def test_a_player_with_a_budget_of_time_is_made_ready_once_and_for_its_game(monkeypatch, budget):
-    """Ready for nothing at first, it compiled one half after the other instead of both at once."""
+    """Made ready for no game first, it would compile one half after the other."""
     games = []
     monkeypatch.setattr(search_bot, "make_ready", lambda game, player: games.append(game))
     game = load_game("python_dark_chess(board=microchess)")

@@ -230,7 +230,7 @@ def _evaluation(name: str, children: int, seconds: float, counted: float, first:
 
 
 def _sample(children: U64Array, sides: packed.SideArray, count: int) -> U64Array:
-    """[count + 1, 5] children at random in which the game is not over.
+    """[count + 1 at most, 5] children at random in which the game is not over.
 
     The first is for compiling: what is measured must not be in a table already.
     """
@@ -253,7 +253,7 @@ def _one_by_one(
     first: float,
     by_the_wall: bool = False,
 ) -> Row:
-    """Measures an evaluator once; a program that it asks ends when this returns."""
+    """Measures an evaluator once."""
     evaluator = make_evaluator(game, specification)
     evaluator(sample[:1])  # compiles
     positions = sample[1:]

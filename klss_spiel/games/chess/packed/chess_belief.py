@@ -59,8 +59,8 @@ _REMEMBERED: Final = 2048
 _STEPS_BACK: Final = (2, 4, 8, 16, 32, 64)
 # Steps back from which even the least sample is followed.
 _SHORT_WAY: Final = 8
-# Steps back beyond which samples are followed in small sizes, and only if no more than this part
-# of those below which a belief is renewed are left: such ways take seconds.
+# Steps back beyond which samples are followed in small sizes, because it takes seconds, and part
+# of those below which a belief is renewed that have to be left for it.
 _LONG_WAY: Final = 16
 _VERY_FEW: Final = 8
 # Part of the time left that enumerating may take while some positions are left, part that
@@ -105,7 +105,7 @@ class ChessBelief:
         # The last exact set and its step, and parts of the samples of every later step.
         self._exact, self._exact_steps = self._held, 0
         self._samples: list[tuple[int, Any]] = []
-        # Estimated size of the first set that did not fit.
+        # Estimated size of the first set that did not fit; infinite if enumerating is too long.
         self._overflow = math.inf
         # How often nothing was left by samples of some steps ago; others are drawn every time.
         self._rescues = 0
@@ -148,7 +148,9 @@ class ChessBelief:
         found = len(after.positions) * thinning  # those thinned out included
         followed = max(len(held.positions), found)
         if followed >= _MEASURED_POSITIONS:
-            self._pace = max((self._now() - start) / followed, 0.5 * self._pace)
+            # What is thinned out costs less than what is kept: that cannot show a faster pace.
+            slowest = 0.5 * self._pace if thinning == 1.0 else self._pace
+            self._pace = max((self._now() - start) / followed, slowest)
         if len(held.positions) >= _MEASURED_POSITIONS // 4:
             self._growth = max(followed / len(held.positions), self._growth)
         return after

@@ -210,7 +210,9 @@ def strided(held: Held, size: int, salt: int) -> Held:
         return held
     chosen = slice(salt % step, None, step)
     weights = None if held.weights is None else held.weights[chosen]
-    return replaced(held, Collection(held.positions[chosen], weights, 1.0 / step))
+    # A view with gaps would be another type to compiled code, which is compiled for it anew.
+    positions = np.ascontiguousarray(held.positions[chosen])
+    return replaced(held, Collection(positions, weights, 1.0 / step))
 
 
 def emptied(held: Held) -> Held:

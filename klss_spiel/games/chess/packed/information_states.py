@@ -59,15 +59,6 @@ class Reading(LinkedReading):
         """How many plies have been seen."""
         return self.plies
 
-    def since(self, plies: int) -> list[Reading]:
-        """The readings after so many plies up to this one, in order."""
-        found: list[Reading] = []
-        reading: Reading | None = self
-        while reading is not None and reading.plies > plies:
-            found.append(reading)
-            reading = reading.before
-        return found[::-1]
-
 
 class InformationStates:
     """Reads information states of one game. Thread-safe; remembers the latest readings."""

@@ -77,15 +77,6 @@ class HeardReading(LinkedReading):
     final: bool = False
     before: HeardReading | None = None
 
-    def since(self, steps: int) -> list[HeardReading]:
-        """The readings after so many steps up to this one, in order."""
-        found: list[HeardReading] = []
-        reading: HeardReading | None = self
-        while reading is not None and reading.steps > steps:
-            found.append(reading)
-            reading = reading.before
-        return found[::-1]
-
 
 class KriegspielInformationStates:
     """Reads information states of one game. Thread-safe; remembers the latest readings."""

@@ -47,7 +47,6 @@ from klss_spiel.games.chess.packed.kriegspiel_sets import (
     KriegspielSet,
     rising_diagonals,
 )
-from klss_spiel.games.chess.packed.linked_readings import last_change
 from klss_spiel.games.chess.packed.told_game import ToldGame
 from klss_spiel.search_game import Children, LeafEvaluator, RootPositions
 from klss_spiel.tree import TERMINAL
@@ -168,7 +167,7 @@ class Kriegspiel(ToldGame):
     def past_views(self, player: int, information_state: str) -> U64Array:
         """[k] the own pieces after own moves since something last changed for good."""
         reading = self.told.read(player, information_state)
-        quiet = reading.since(last_change(reading).steps)
+        quiet = reading.since(reading.last_change().steps)
         moves = [heard for heard in quiet if heard.is_move and heard.move is not None]
         pieces = np.array([heard.pieces for heard in moves], dtype=np.uint64).reshape(-1, 4)
         return self.position_keys(with_counts(pieces, [heard.plies for heard in moves]))

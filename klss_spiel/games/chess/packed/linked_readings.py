@@ -14,11 +14,31 @@ _LINK = "before"
 
 
 class LinkedReading:
-    """A frozen dataclass with a field `before`: the reading one step ago, or None.
+    """A frozen dataclass with `steps` and a field `before`: the reading one step ago, or None.
 
     Its field `final` says whether the step changed something for good: the player moved a
     pawn, or captured or lost something. What the opponent's pawns do unseen is not known.
     """
+
+    steps: Any
+    before: Any
+    final: Any
+
+    def since(self, steps: int) -> list[Any]:
+        """The readings after so many steps up to this one, in order."""
+        found: list[Any] = []
+        reading: Any = self
+        while reading is not None and reading.steps > steps:
+            found.append(reading)
+            reading = reading.before
+        return found[::-1]
+
+    def last_change(self) -> Any:
+        """The latest reading up to this one that is `final`; the first of all if none is."""
+        reading: Any = self
+        while not reading.final and reading.before is not None:
+            reading = reading.before
+        return reading
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = _names(type(self))
@@ -28,13 +48,6 @@ class LinkedReading:
             rows.append(tuple(getattr(reading, name) for name in names))
             reading = getattr(reading, _LINK)
         return _linked, (type(self), rows[::-1])
-
-
-def last_change(reading: Any) -> Any:
-    """The latest `LinkedReading` up to this one that is `final`; the first of all if none is."""
-    while not reading.final and reading.before is not None:
-        reading = reading.before
-    return reading
 
 
 def _names(kind: Any) -> list[str]:

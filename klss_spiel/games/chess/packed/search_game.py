@@ -31,7 +31,6 @@ from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, dis
 from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
 from klss_spiel.games.chess.packed.information_states import InformationStates, Reading
 from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, view_key
-from klss_spiel.games.chess.packed.linked_readings import last_change
 from klss_spiel.games.chess.packed.move_prior import shipped_prior
 from klss_spiel.games.chess.packed.position_sets import PositionSet
 from klss_spiel.games.chess.packed.told_game import ToldGame
@@ -122,7 +121,7 @@ class DarkChess(ToldGame):
     def past_views(self, player: int, information_state: str) -> U64Array:
         """[k] what the player saw after own moves since something last changed for good."""
         reading = self.told.read(player, information_state)
-        quiet = reading.since(last_change(reading).steps)
+        quiet = reading.since(reading.last_change().steps)
         keys = [view_key(seen.observation) for seen in quiet if seen.move is not None]
         return np.array(keys, dtype=np.uint64)
 

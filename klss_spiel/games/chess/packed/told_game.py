@@ -17,7 +17,6 @@ from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import rules
 from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_clock_from
 from klss_spiel.games.chess.packed.kernels.knowledge import position_keys
-from klss_spiel.games.chess.packed.linked_readings import last_change
 
 _BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
 # A player who fears the fifty-move rule should see some plies of what leads past it.
@@ -69,7 +68,7 @@ class ToldGame:
         It stops short of a draw: the opponent may have moved a pawn out of sight.
         """
         reading = self.told.read(player, information_state)
-        quiet = reading.plies - last_change(reading).plies
+        quiet = reading.plies - reading.last_change().plies
         if quiet == reading.plies:  # nothing has ended the count that the game started with
             quiet += self.setup.start.halfmove_clock
         return with_clock_from(positions, min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))

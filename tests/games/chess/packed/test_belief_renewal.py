@@ -6,6 +6,7 @@ import pytest
 
 from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.games.chess.packed import chess_belief
+from klss_spiel.games.chess.packed.collected_positions import strided
 from tests.helpers.games import random_decisions
 
 LIMIT = 200
@@ -49,7 +50,7 @@ def test_long_ways_are_gone_only_with_small_samples_and_if_very_few_positions_ar
 
 
 def test_a_sample_that_has_recovered_may_be_renewed_again():
-    """Once a belief had been down to a few positions, later ones of hundreds seemed many."""
+    """That it was down to a few positions before does not make hundreds many."""
     game = search_game("python_kriegspiel", belief_limit=LIMIT)
     belief = game.belief(0)
     moments = random_decisions("python_kriegspiel", seed=5, actions=60)
@@ -70,7 +71,7 @@ def told_to_white(game, actions):
 
 @pytest.mark.parametrize("seconds", [1e-4, math.inf])
 def test_choosing_where_to_begin_takes_a_part_of_the_time(monkeypatch, seconds):
-    """By a short clock a set of millions was looked at whole, and the agent lost on time."""
+    """Exact sets may have millions of positions, which take half a second."""
     game = search_game("python_dark_chess")
     belief, now = game.belief(0), 5.0
     belief.allow(None, lambda: now)
@@ -91,6 +92,19 @@ def test_choosing_where_to_begin_takes_a_part_of_the_time(monkeypatch, seconds):
     belief._follow_all(held, steps, 4, 1, now + seconds)
     # A quarter of the time, at .3 microseconds a position.
     assert asked[0] == len(held.positions) if seconds == math.inf else 40 < asked[0] <= 83
+
+
+def test_every_kth_position_is_what_compiled_code_was_compiled_for():
+    game = search_game("python_dark_chess")
+    belief = game.belief(0)
+    for text in told_to_white("python_dark_chess", 14)[:-1]:
+        belief.advance(None, text)
+    held = belief._held
+    few = strided(held, 50, salt=1)
+    assert 25 < len(few.positions) <= 50 and not few.complete
+    assert few.positions.flags.c_contiguous
+    assert {row.tobytes() for row in few.positions} < {row.tobytes() for row in held.positions}
+    assert strided(held, len(held.positions), salt=1) is held
 
 
 def test_enumerating_that_found_too_many_positions_is_not_tried_again(monkeypatch):

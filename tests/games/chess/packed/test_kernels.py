@@ -97,6 +97,15 @@ def test_moves_successors_and_views_are_those_of_the_rules(seed, size):
     _check_views(positions, board)
 
 
+def test_a_pawn_that_uncovers_its_king_by_en_passant_may_not_capture():
+    """It stands on no line with the king, as the pawn that would be captured is between."""
+    position = boards.position_from_fen("8/8/8/8/k2Pp2R/8/8/4K3 b - d3 0 1")
+    _check_moves(position, packed.layout(8, 8))
+    capture = boards.move_from_uci("e4d3", 8, 8)
+    assert capture in rules.pseudo_legal_moves(position)
+    assert not rules.is_legal(position, capture)
+
+
 @hypothesis.given(st.integers(0, 2**32), st.sampled_from(random_chess.SIZES))
 def test_packing_keeps_everything_but_the_clocks(seed, size):
     rng = random.Random(seed)

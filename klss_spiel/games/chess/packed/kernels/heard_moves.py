@@ -191,9 +191,10 @@ def insert_heard_moves(
             if ((word >> _KIND_SHIFT) & _LOW == EN_PASSANT) and not gone:
                 continue
             # Of a large set most are thinned out: that is found out before what costs more.
-            c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, word)
-            if not passes(sieve, c0, c1, c2, c3):
-                continue
+            if sieve[0] != FULL:
+                c0, c1, c2, c3 = apply(s0, p1, p2, s3, mover, word)
+                if not passes(sieve, c0, c1, c2, c3):
+                    continue
             if not (is_surely_legal(free, word) or is_legal(s0, p1, p2, s3, mover, word)):
                 continue
             c0, c1, c2, c3, said, whispered = announce(s0, p1, p2, s3, passing, mover, word, umpire)

@@ -55,7 +55,8 @@ def is_legal(s0: Any, s1: Any, s2: Any, s3: Any, side: Any, word: Any) -> Any:
 def unpinned(s0: Any, s1: Any, s2: Any, s3: Any, side: Any) -> Any:
     """Pieces of a side whose moves, but for en passant, are all legal; settled words.
 
-    Those on no line with their king, unless it is in check; the king is not among them.
+    Those on no line with their king, which there has to be, unless it is in check; the king is
+    not among them.
     """
     occupied = s0 | s1 | s2
     own = occupied & (s3 if side else ~s3)
@@ -75,7 +76,7 @@ def is_surely_legal(free: Any, word: Any) -> Any:
 
 @kernel
 def keep_legal(p0: Any, p1: Any, p2: Any, p3: Any, side: Any, moves: Any, count: Any) -> Any:
-    """Moves the legal ones to the front and returns how many there are."""
+    """Moves the legal ones to the front and returns how many; the side has a king."""
     typed = p0 | p1 | p2
     s0, s3 = settle(p0, p3, p3 & ~typed, side)
     free = unpinned(s0, p1, p2, s3, side)

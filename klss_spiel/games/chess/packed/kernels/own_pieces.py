@@ -14,7 +14,7 @@ from klss_spiel.games.chess.packed.kernels.moves import EN_PASSANT, apply, compl
 from klss_spiel.kernels import kernel
 
 _KIND_SHIFT: Final = np.uint64(15)
-_KIND: Final = np.uint64(7 << 15)
+_LOW: Final = np.uint64(7)
 
 
 @kernel
@@ -41,8 +41,8 @@ def own_pieces_after(pieces: Any, player: Any, move: Any) -> Any:
     word = complete_word(p0, p1, p2, p3, np.uint64(move))
     # Whatever a pawn captures is no own piece, though one may stand where a pawn would be
     # that was captured en passant.
-    if (word & _KIND) >> _KIND_SHIFT == EN_PASSANT:
-        word &= ~_KIND
+    if (word >> _KIND_SHIFT) & _LOW == EN_PASSANT:
+        word &= ~(_LOW << _KIND_SHIFT)
     after = np.empty(4, dtype=np.uint64)
     after[0], after[1], after[2], after[3] = apply(p0, p1, p2, p3, np.uint64(player), word)
     return after

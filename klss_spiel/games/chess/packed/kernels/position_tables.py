@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE, ZERO, prefetch
+from klss_spiel.games.chess.packed.kernels.bits import ONE, ZERO, prefetch
 from klss_spiel.games.chess.packed.kernels.observations import hash_words
 from klss_spiel.kernels import kernel
 
@@ -87,8 +87,8 @@ def insert_batch(members: Any, count: Any, batch: Any, heavy: Any, size: Any) ->
 
 @kernel
 def passes(sieve: Any, p0: Any, p1: Any, p2: Any, p3: Any) -> Any:
-    """Whether a sieve accepts a position; `put` asks, too."""
-    return sieve[0] == FULL or hash_words(p0, p1, p2, p3, sieve[1]) <= sieve[0]
+    """Whether `put` would accept a position, to be asked before it is worth more work."""
+    return hash_words(p0, p1, p2, p3, sieve[1]) <= sieve[0]
 
 
 @kernel
