@@ -142,6 +142,12 @@ class Meter:
         """Time since the meter began to run."""
         return self._now() - self._start
 
+    @property
+    def seconds_left(self) -> float:
+        """Time until the budget is spent; infinite where time is no part of it."""
+        limit = self.budget.seconds
+        return math.inf if limit is None else limit - self.seconds
+
     def spend(self, nodes: int = 0, iterations: int = 0) -> None:
         """Records work done."""
         self.nodes += nodes

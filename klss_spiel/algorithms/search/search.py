@@ -54,6 +54,8 @@ from klss_spiel.tree import PLAYERS, TERMINAL
 # of few milliseconds.
 _ROUNDS_AT_ONCE = 16
 _NODES_AT_ONCE = 200_000
+# How many times the nodes that are asked for there may be after all: leaves differ.
+_LARGEST_BATCH = 4
 # Positions of an infoset that is looked at though no walk has come to it.
 _LOOKED_AT = 16
 
@@ -234,10 +236,13 @@ class Search:
         tree, settings = self.tree, self.settings
         growth = settings.growth * tree.num_nodes
         wanted = max(1, round(growth))
+        at_once = round(min(float(settings.batch), settings.batch_share * tree.num_nodes))
+        most = _LARGEST_BATCH * max(wanted, at_once)
         if (
             clock.fraction >= 1.0 - settings.settling
             or self.evaluator.timed_out
             or not tree.num_leaves
+            or tree.seconds_to_add(most) > clock.seconds_left
         ):
             # An iteration without growth costs what growth would have cost.
             count = _rounds_left(clock, wanted, tree.num_nodes)
@@ -251,7 +256,6 @@ class Search:
             count -= 1  # the last one is done while children are made
         if count:
             self.iterate(count)
-        at_once = round(min(float(settings.batch), settings.batch_share * tree.num_nodes))
         family_size = max(1.0, tree.num_nodes / tree.num_families)
         attempts = max(1, round(max(wanted, at_once) / family_size))
         before, iterations = tree.num_nodes, self.effort.iterations

@@ -60,6 +60,9 @@ PENDING = -2  # chosen for expansion, children on their way
 
 ROOT_INFOSET = 0
 
+# Of a node with its position, when arrays get twice the capacity.
+_SECONDS_TO_COPY = 3e-7
+
 
 class SearchTree:
     """A tree that grows by `expand`. Mutable.
@@ -355,6 +358,11 @@ class SearchTree:
         self.nodes.first_child[added] = UNEXPANDED
         self.nodes.infoset[added] = NO_INFOSET
         return added
+
+    def seconds_to_add(self, count: int) -> float:
+        """An estimate of the time that room for `count` more nodes takes: none if there is some."""
+        has_room = self.num_nodes + count <= len(self.nodes.parent)
+        return 0.0 if has_room else _SECONDS_TO_COPY * self.num_nodes
 
     def _check_room(self, count: int) -> None:
         """Makes room for `count` more nodes."""

@@ -84,3 +84,18 @@ def test_the_same_seed_gives_the_same_tree_with_batches():
 def test_batches_of_nothing_are_refused(change):
     with pytest.raises(ValueError, match="batch of at least 1"):
         dataclasses.replace(OBSCURO, **change)
+
+
+@pytest.mark.parametrize(("left", "grows"), [(1e-4, False), (1.0, True)])
+def test_a_tree_is_not_copied_when_there_is_no_time_for_it(left, grows):
+    """Twice the capacity is made by copying all nodes, a quarter of a second for a million."""
+    search = search_of(BATCHES)
+    tree = search.tree
+    capacity = len(tree.nodes.parent)
+    while tree.seconds_to_add(200) == 0.0:
+        search.grow(5)
+    assert len(tree.nodes.parent) == capacity and tree.seconds_to_add(0) == 0.0
+    assert tree.seconds_to_add(200) > 1e-4
+    before = tree.num_nodes
+    search.run(Budget(seconds=left, iterations=3), now=lambda: 0.0)
+    assert (tree.num_nodes > before) == grows
