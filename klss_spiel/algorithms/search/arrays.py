@@ -204,6 +204,11 @@ def grown(arrays: Arrays, size: int) -> Arrays:
         return arrays
     while capacity < size:
         capacity *= 2
+    return with_capacity(arrays, capacity)
+
+
+def with_capacity(arrays: Arrays, capacity: int) -> Arrays:
+    """Copies with room for `capacity` rows; those that are new take no memory until used."""
     longer = []
     for array in arrays:
         copy = np.zeros((capacity, *array.shape[1:]), dtype=array.dtype)

@@ -336,6 +336,9 @@ def next_search(
         values = np.concatenate([np.zeros(len(kept.node)), evaluation])
     roots = Roots(positions, probabilities, alternate, prior_of(reach, settings.optimistic_prior))
     tree, root = tree_of_roots(player, roots, values)
+    if old is not None:
+        # Decisions with the same budget of time make trees of about the same size.
+        tree.reserve(old.tree.num_nodes)
     if kept is not None and old is not None:
         graft(tree, old.tree, kept.behaviors, kept.node, kept.group, kept.past)
         if settings.carry_over.frozen:

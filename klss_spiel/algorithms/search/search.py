@@ -123,6 +123,8 @@ class Search:
     def run(self, budget: Budget, now: Now = time.monotonic) -> None:
         """Searches until the budget is spent. A zero budget changes nothing."""
         clock = budget.start(now)
+        if budget.nodes is not None:
+            self.tree.reserve(budget.nodes)
         if self.settings.worker and self.settings.equilibrium == EquilibriumMethod.CFR:
             self._worker = concurrent.futures.ThreadPoolExecutor(1, "expansion")
         try:

@@ -39,6 +39,7 @@ from klss_spiel.algorithms.search.arrays import (
     allocate,
     grown,
     row_bytes,
+    with_capacity,
 )
 from klss_spiel.algorithms.search.infoset_index import InfosetIndex
 from klss_spiel.arrays import BoolArray, FloatArray, IntArray
@@ -62,6 +63,9 @@ ROOT_INFOSET = 0
 
 # Of a node with its position, when arrays get twice the capacity.
 _SECONDS_TO_COPY = 3e-7
+# Nodes for which room is made ahead at most, and sequences of a player for each of them.
+_MOST_AHEAD = 1 << 22
+_SEQUENCES_AHEAD = 0.25
 
 
 class SearchTree:
@@ -358,6 +362,18 @@ class SearchTree:
         self.nodes.first_child[added] = UNEXPANDED
         self.nodes.infoset[added] = NO_INFOSET
         return added
+
+    def reserve(self, count: int) -> None:
+        """Makes room for about `count` more nodes at once; by and by they are copied many times."""
+        ahead = min(count, _MOST_AHEAD)
+        wanted = self.num_nodes + ahead
+        if wanted > len(self.nodes.parent):
+            self.nodes = with_capacity(self.nodes, wanted)
+            self._check_room(0)
+        for p in PLAYERS:
+            wanted = self.num_sequences[p] + int(_SEQUENCES_AHEAD * ahead)
+            if wanted > len(self.sequences[p].infoset):
+                self.sequences[p] = with_capacity(self.sequences[p], wanted)
 
     def seconds_to_add(self, count: int) -> float:
         """An estimate of the time that room for `count` more nodes takes: none if there is some."""
