@@ -31,18 +31,11 @@ STRENGTH = {
         "v_random", _search("strong", "nodes=2000", "limit=20000"), "random", 200, 5
     ),
     "`strong` v the first release (`obscuro`, hand-made evaluation), 20,000 nodes each": _match(
-        "v_first",
-        _search("strong", *_NODES_20K),
-        _search("obscuro", *_NODES_20K, "evaluator=handmade"),
-        40,
-        6,
-    ),
-    "the same on other seeds": _match(
-        "v_first_again",
+        "v_first_wide",
         _search("strong", *_NODES_20K),
         _search("obscuro", *_NODES_20K, "evaluator=handmade"),
         60,
-        16,
+        26,
     ),
     "`strong`, a second a move, v `pimc` with 64 worlds and alpha-beta of depth 4": _match(
         "v_pimc",
@@ -107,6 +100,24 @@ CHOICES = {
 def choices_table() -> str:
     """Matches of `strong` with a setting changed against `strong`."""
     return _matches_table(CHOICES)
+
+
+# Growth at equal time: nodes that take as long as 5,000 with the growth of `strong`.
+GROWTH = {
+    f"`growth={growth}`, {thousands(nodes)} nodes": _match(
+        file,
+        _search("strong", f"nodes={nodes}", "limit=20000", f"growth={growth}"),
+        _search("strong", "nodes=5000", "limit=20000"),
+        100,
+        81,
+    )
+    for growth, nodes, file in ((0.004, 4700, "growth_slow"), (0.02, 5250, "growth_fast"))
+}
+
+
+def growth_table() -> str:
+    """Matches of `strong` with other rates of growth against `strong`, at equal time."""
+    return _matches_table(GROWTH)
 
 
 _BOARDS = {
@@ -325,6 +336,7 @@ def evaluation_speed_table() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "agent-boards": boards_table,
+    "agent-growth": growth_table,
     "agent-choices": choices_table,
     "agent-kriegspiel": kriegspiel_table,
     "agent-kriegspiel-boards": kriegspiel_boards_table,

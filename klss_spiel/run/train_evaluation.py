@@ -8,10 +8,11 @@ second half comes from play by a network that was trained on the first half. The
 labelled by the teacher: the network of an installed Stockfish (15.1 of Debian's package
 `stockfish`, whose network is CC0), or a file of the kind HalfKAv2_hm.
 
-The defaults take about 4 minutes of one core. Positions are kept in NAME.positions beside
-the output, the state of training in NAME.training.safetensors, and the same command goes
-on from there after Ctrl-C or a kill; both may be deleted afterwards. The same flags and
-teacher give the same network. --tune fits it to results of Fog-of-War games.
+The defaults take about a quarter of an hour of one core and 1 GB of disk. Positions are
+kept in NAME.positions beside the output, the state of training in NAME.training.safetensors,
+and the same command goes on from there after Ctrl-C or a kill; both may be deleted
+afterwards. The same flags and teacher give the same network. --tune fits it to results of
+Fog-of-War games.
 
 Positions are made and labelled in blocks, on more processes or machines that see the folder
 (--executor), with the same result. --shard=i/n makes every n-th block and does not train:
@@ -63,9 +64,9 @@ class Config:
     output: str
     teacher: str | None = None
     teacher_licence: str | None = None
-    positions: int = 5_000_000
+    positions: int = 24_000_000
     test_positions: int = 250_000
-    epochs: int = 8
+    epochs: int = 6
     batch: int = 1024
     rate: float = 3e-3
     seed: int = 0

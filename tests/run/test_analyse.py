@@ -52,7 +52,8 @@ def test_json_has_candidates_heat_and_report(path, capsys):
     assert sum(found["heat"]["K"]) == pytest.approx(1.0)
     assert found["heat"]["K"][4] > 0.5
     assert found["belief_size"] > 1
-    assert found["report"]["new_nodes"] >= 300
+    # Walks that end where another one has been count towards the budget, too.
+    assert 270 <= found["report"]["new_nodes"] <= 400
 
 
 def test_text_has_candidates_and_boards(path, capsys):

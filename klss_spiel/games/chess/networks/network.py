@@ -1,6 +1,6 @@
 """`network`: the package's own evaluation of 8x8 chess.
 
-    board as a player sees it (768 inputs) -> 128 units, for both players
+    board as a player sees it (768 inputs) -> 256 units, for both players
     squares of the units, cut to 0 .. 1 -> 1 number, by 8 sets of weights
     value = tanh(number), to the side to move
 
@@ -51,10 +51,10 @@ class Parameters:
     """Weights as training has them, in floating point.
 
     Attributes:
-        bias: [128].
-        rows: [768, 128].
+        bias: [256].
+        rows: [768, 256].
         output_bias: [8].
-        output: [8, 2, 128].
+        output: [8, 2, 256].
     """
 
     bias: npt.NDArray[Any]
@@ -72,9 +72,9 @@ class Network:
     """A network in integers.
 
     Attributes:
-        bias: [128] int16.
-        rows: [768, 128] int16.
-        output: [8, 2, 128] int16.
+        bias: [256] int16.
+        rows: [768, 256] int16.
+        output: [8, 2, 256] int16.
         output_scale: [8] float32, worth of a unit of the output's sums.
         output_bias: [8] float32.
     """
@@ -187,7 +187,7 @@ def _check_bounds(path: str | os.PathLike[str], network: Network) -> None:
     rows, bias = (np.abs(a.astype(np.int64)) for a in (network.rows, network.bias))
     if (bias + MAX_PIECES * rows.max(axis=0) > np.iinfo(np.int16).max).any():
         raise weights.WeightsError(f"{path}: sums of 64 rows do not fit 16 bits")
-    # 2 * 128 products of 255^2 * 127 fit 32 bits.
+    # A player's 256 products of 255^2 * 127 fit 32 bits.
     if np.abs(network.output.astype(np.int64)).max() > kernels.LARGEST_WEIGHT:
         raise weights.WeightsError(f"{path}: output weights beyond {kernels.LARGEST_WEIGHT}")
     if not (np.isfinite(network.output_scale).all() and np.isfinite(network.output_bias).all()):

@@ -13,6 +13,7 @@ from klss_spiel.games.chess.networks import network as networks
 from klss_spiel.games.chess.networks import tuning
 from klss_spiel.games.chess.networks.inputs import decided_all
 from klss_spiel.games.chess.networks.network import Network, Parameters
+from klss_spiel.games.chess.networks.network_kernels import WIDTH
 from klss_spiel.games.chess.packed import positions as packed
 from klss_spiel.games.chess.packed.counted_positions import with_counts
 from klss_spiel.weights import WeightsError
@@ -27,10 +28,10 @@ _ARRAYS = ("bias", "rows", "output", "output_scale", "output_bias")
 def _random_parameters(seed=0, spread=1.0):
     rng = np.random.default_rng(seed)
     return Parameters(
-        rng.normal(0.1, 0.3, 128) * spread,
-        rng.normal(0.0, 0.12, (768, 128)) * spread,
+        rng.normal(0.1, 0.3, WIDTH) * spread,
+        rng.normal(0.0, 0.12, (768, WIDTH)) * spread,
         rng.normal(0.0, 0.3, 8) * spread,
-        rng.normal(0.0, 0.1, (8, 2, 128)) * spread,
+        rng.normal(0.0, 0.1, (8, 2, WIDTH)) * spread,
     )
 
 
@@ -124,9 +125,9 @@ def test_colours_and_wings_are_treated_alike():
 
 
 def test_the_largest_weights_overflow_on_no_board():
-    signs = np.where(np.arange(128) % 2, 1.0, -1.0)
+    signs = np.where(np.arange(WIDTH) % 2, 1.0, -1.0)
     large = Parameters(
-        100 * signs, 100 * signs * np.ones((768, 1)), np.zeros(8), np.full((8, 2, 128), 100.0)
+        100 * signs, 100 * signs * np.ones((768, 1)), np.zeros(8), np.full((8, 2, WIDTH), 100.0)
     )
     network = Network.rounded(large)
     networks._check_bounds("largest", network)
@@ -187,10 +188,10 @@ def _file(path, kind="chess_network", **changed):
     [
         ({"kind": "range_values"}, "expected the kind 'chess_network', got 'range_values'"),
         ({"bias": None}, "expected the arrays"),
-        ({"bias": np.zeros(64, dtype=np.int16)}, r"expected bias \[128\] of int16, got \[64\]"),
-        ({"bias": np.zeros(128)}, "of int16, got .* float64"),
-        ({"rows": np.full((768, 128), 600, dtype=np.int16)}, "do not fit 16 bits"),
-        ({"output": np.full((8, 2, 128), 128, dtype=np.int16)}, "output weights beyond 127"),
+        ({"bias": np.zeros(64, dtype=np.int16)}, r"expected bias \[256\] of int16, got \[64\]"),
+        ({"bias": np.zeros(WIDTH)}, "of int16, got .* float64"),
+        ({"rows": np.full((768, WIDTH), 600, dtype=np.int16)}, "do not fit 16 bits"),
+        ({"output": np.full((8, 2, WIDTH), 128, dtype=np.int16)}, "output weights beyond 127"),
         ({"output_bias": np.full(8, np.nan, dtype=np.float32)}, "no finite numbers"),
     ],
 )

@@ -9,6 +9,7 @@ from klss_spiel.games.chess import rules
 from klss_spiel.games.chess.evaluators.resolver import resolve
 from klss_spiel.games.chess.networks import noisy_play, training, training_kernels
 from klss_spiel.games.chess.networks.network import Network
+from klss_spiel.games.chess.networks.network_kernels import WIDTH
 from klss_spiel.games.chess.packed import positions as packed
 
 _BOARD = packed.layout(8, 8)
@@ -43,7 +44,7 @@ def test_loss_and_gradient_are_those_of_jax(data):
     rng = np.random.default_rng(0)
     arrays = list(training.first_parameters(rng).arrays().values())
     arrays[2][:] = rng.normal(0, 0.3, 8)
-    arrays[3][:] = rng.normal(0, 0.1, (8, 2, 128))
+    arrays[3][:] = rng.normal(0, 0.1, (8, 2, WIDTH))
     order = np.arange(0, len(data), 7)
     views, buckets = _views(data)
 
@@ -80,7 +81,7 @@ def test_adam_is_the_published_rule():
 
 
 def _trained(data, epochs, seed=0):
-    trainer = training.Trainer(training.Settings(epochs=4, batch=64, rate=5e-3), seed)
+    trainer = training.Trainer(training.Settings(epochs=4, batch=64, rate=2.5e-3), seed)
     losses = [trainer.epoch(data) for _ in range(epochs)]
     return trainer, losses
 
