@@ -5,12 +5,15 @@ Importing this package is light: kernels are imported when an evaluator is made.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from klss_spiel.evaluators import EVALUATORS, STATES, Evaluator, make_evaluator
 from klss_spiel.games.chess.dark_chess_play import DarkChessSetup
 from klss_spiel.games.chess.kriegspiel_play import KriegspielSetup, Tries
 from klss_spiel.specification import Specification, Value
+
+if TYPE_CHECKING:
+    from klss_spiel.games.chess.evaluators.packed_evaluation import PackedEvaluation
 
 # Of a game for which none is chosen. What the resolver asks depends on the board: see
 # `default_inner`.
@@ -38,9 +41,16 @@ def packed_setup(game: Any, name: str) -> DarkChessSetup | KriegspielSetup:
     )
 
 
-def default_inner(width: int, height: int) -> str:
-    """What `resolver` asks if nothing is said: the network on the board it was made for."""
+def default_static(width: int, height: int) -> str:
+    """What says who is better if nothing is said: the network on the board it was made for."""
     return "network" if (width, height) == (8, 8) else "handmade"
+
+
+def default_inner(setup: DarkChessSetup | KriegspielSetup) -> str:
+    """What `resolver` asks if nothing is said: in Kriegspiel, how to mate a bare king, too."""
+    static = default_static(setup.start.width, setup.start.height)
+    is_standard_kriegspiel = isinstance(setup, KriegspielSetup) and static == "network"
+    return "hunt" if is_standard_kriegspiel else static
 
 
 def _make_handmade(game: Any) -> Evaluator:
@@ -75,17 +85,36 @@ def _make_resolver(
     game: Any, inner: Value | Specification | None = None, node_limit: int | None = None
 ) -> Evaluator:
     """Resolves captures first, then asks `inner` (see `default_inner`) once."""
-    from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards, on_positions
+    from klss_spiel.games.chess.evaluators.packed_evaluation import on_positions
     from klss_spiel.games.chess.evaluators.resolver import NODE_LIMIT, resolver
 
     setup = packed_setup(game, "resolver")
+    limit = NODE_LIMIT if node_limit is None else node_limit
+    inner = default_inner(setup) if inner is None else inner
+    return on_positions("resolver", resolver(_asked(game, setup, "resolver", inner), limit), setup)
+
+
+def _make_hunt(game: Any, inner: Value | Specification | None = None) -> Evaluator:
+    """How near a bare king is to being mated; what else there is says `inner`."""
+    from klss_spiel.games.chess.evaluators.hunt import Hunt
+    from klss_spiel.games.chess.evaluators.packed_evaluation import on_positions
+
+    setup = packed_setup(game, "hunt")
     if inner is None:
-        inner = default_inner(setup.start.width, setup.start.height)
+        inner = default_static(setup.start.width, setup.start.height)
+    return on_positions("hunt", Hunt(_asked(game, setup, "hunt", inner)), setup)
+
+
+def _asked(
+    game: Any, setup: DarkChessSetup | KriegspielSetup, name: str, inner: Value | Specification
+) -> PackedEvaluation:
+    """What the evaluator `name` asks about boards; ValueError if it looks at states."""
+    from klss_spiel.games.chess.evaluators.packed_evaluation import on_boards
+
     evaluator = make_evaluator(game, Specification.nested(inner))
     if evaluator.positions == STATES:
-        raise ValueError(f"expected an evaluator of packed positions in resolver, got {inner}")
-    limit = NODE_LIMIT if node_limit is None else node_limit
-    return on_positions("resolver", resolver(on_boards(evaluator, setup), limit), setup)
+        raise ValueError(f"expected an evaluator of packed positions in {name}, got {inner}")
+    return on_boards(evaluator, setup)
 
 
 def _make_alphabeta(game: Any, depth: int = 3, nodes: int = 20_000) -> Evaluator:
@@ -114,6 +143,7 @@ def _make_uci(
 
 EVALUATORS.register("alphabeta", _make_alphabeta)
 EVALUATORS.register("handmade", _make_handmade)
+EVALUATORS.register("hunt", _make_hunt)
 EVALUATORS.register("network", _make_network)
 EVALUATORS.register("nnue", _make_nnue)
 EVALUATORS.register("resolver", _make_resolver)

@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.evaluators import Evaluator
-from klss_spiel.games.chess.evaluators import DEFAULT, default_inner
+from klss_spiel.games.chess.evaluators import DEFAULT, default_inner, default_static
+from klss_spiel.games.chess.evaluators.hunt import Hunt
 from klss_spiel.games.chess.evaluators.packed_evaluation import (
     PackedEvaluation,
     PackedSetup,
@@ -112,6 +113,8 @@ def resolver(
 def default_evaluator(setup: PackedSetup) -> Evaluator:
     """The evaluator of a game of dark chess or Kriegspiel for which none is chosen."""
     evaluation: PackedEvaluation = packed.evaluate
-    if default_inner(setup.start.width, setup.start.height) == "network":
+    if default_static(setup.start.width, setup.start.height) == "network":
         evaluation = shipped_network().evaluate
+    if default_inner(setup) == "hunt":
+        evaluation = Hunt(evaluation)
     return on_positions(DEFAULT, resolver(evaluation), setup)

@@ -41,13 +41,22 @@ def counts_of(positions: U64Array) -> tuple[U64Array, U64Array]:
     return counts & _PLIES, counts >> _CLOCK_SHIFT & _CLOCK
 
 
-def with_clock_from(positions: U64Array, least: int) -> U64Array:
+def with_clock_from(positions: U64Array, least: npt.ArrayLike) -> U64Array:
     """The positions, all else as it is, with a count towards fifty moves not below `least`."""
     _, clock = counts_of(positions)
-    missing = np.maximum(clock, np.uint64(least)) - clock
+    missing = np.maximum(clock, np.asarray(least, dtype=np.uint64)) - clock
     counted = positions.copy()
     counted[:, BOARD_WORDS] += missing << _CLOCK_SHIFT
     return counted
+
+
+def has_pawns(positions: U64Array, colour: int) -> npt.NDArray[np.bool_]:
+    """[n] whether a colour has pawns; one that can be captured en passant counts for both."""
+    p0, p1, p2, p3 = (positions[:, word] for word in range(BOARD_WORDS))
+    pawns = p0 & ~p1 & ~p2 & (p3 if colour else ~p3)
+    passing = p3 & ~(p0 | p1 | p2)
+    found: npt.NDArray[np.bool_] = (pawns | passing) != 0
+    return found
 
 
 def sides_of(positions: U64Array, first: int) -> npt.NDArray[np.uint8]:

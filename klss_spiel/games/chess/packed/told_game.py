@@ -15,7 +15,12 @@ import numpy.typing as npt
 
 from klss_spiel.arrays import U64Array
 from klss_spiel.games.chess import rules
-from klss_spiel.games.chess.packed.counted_positions import boards_of, sides_of, with_clock_from
+from klss_spiel.games.chess.packed.counted_positions import (
+    boards_of,
+    has_pawns,
+    sides_of,
+    with_clock_from,
+)
 from klss_spiel.games.chess.packed.kernels.knowledge import position_keys
 
 _BLACK_TO_MOVE: Final = 0xB5297A4D3F84D5B5
@@ -65,10 +70,13 @@ class ToldGame:
     ) -> U64Array:
         """The positions with the largest count towards the fifty-move rule they can have.
 
-        It stops short of a draw: the opponent may have moved a pawn out of sight.
+        It stops short of a draw where the opponent has pawns, one of which may have moved out of
+        sight, and where one must have, because the game goes on.
         """
         reading = self.told.read(player, information_state)
         quiet = reading.plies - reading.last_change().plies
         if quiet == reading.plies:  # nothing has ended the count that the game started with
             quiet += self.setup.start.halfmove_clock
-        return with_clock_from(positions, min(quiet, rules.FIFTY_MOVES - _PLIES_TO_SEE))
+        unsure = has_pawns(positions, 1 - player) | (quiet >= rules.FIFTY_MOVES)
+        most = rules.FIFTY_MOVES - np.where(unsure, _PLIES_TO_SEE, 1)
+        return with_clock_from(positions, np.minimum(quiet, most))

@@ -9,14 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from klss_spiel.algorithms.search import repetition
+from klss_spiel.algorithms.search.bot import SearchBot
 from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.search import search_from_start
 from klss_spiel.algorithms.search.settings import OBSCURO, STRONG
 from klss_spiel.algorithms.search.tree import PENDING
 from klss_spiel.budget import Budget
+from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.packed import positions as packed
-from klss_spiel.games.chess.packed.counted_positions import counts_of
+from klss_spiel.games.chess.packed.counted_positions import counts_of, has_pawns, with_counts
 from klss_spiel.games.chess.packed.kernels.own_pieces import own_pieces
 from klss_spiel.games.chess.packed.kriegspiel_search_game import Kriegspiel
 from klss_spiel.search_game import RepeatingGame, RootPositions
@@ -222,6 +224,38 @@ def test_quiet_plies_stop_short_of_the_draw():
     assert quiet_plies(name, line[:2]) == {92}
     assert quiet_plies(name, line) == {94}
     assert quiet_plies(name, [*line, *line[:2]]) == {94}
+
+
+def test_quiet_plies_are_certain_where_the_opponent_has_no_pawns():
+    """Who is ahead has to see that the next move must be a capture or a pawn's."""
+    name = "python_kriegspiel(fen=k6r/8/8/8/8/8/PP2Q3/K6R w - - 95 60)"
+    line = ["h1g1", "a8b8", "g1h1", "b8a8"]
+    assert quiet_plies(name, line[:2]) == {97}
+    assert quiet_plies(name, line) == {99}
+
+
+def test_a_game_that_goes_on_shows_that_a_pawn_has_moved():
+    """It may have become a queen since: none of the positions has to have a pawn."""
+    name = "python_kriegspiel(fen=k7/8/8/6Q1/8/8/PP5p/KN6 w - - 98 60)"
+    assert quiet_plies(name, ["g5d2", "h2h1q"]) == {94}
+
+
+@pytest.mark.parametrize("fen", ["7k/8/8/3pP3/8/8/8/K7 w - d6 0 1", "7k/p7/8/8/8/8/8/K7 w - - 0 1"])
+def test_pawns_are_counted_en_passant_too(fen):
+    words = with_counts(packed.pack([boards.position_from_fen(fen)]), 0)
+    assert has_pawns(words, rules.BLACK).tolist() == [True]
+    assert has_pawns(words, rules.WHITE).tolist() == ["P" in fen]
+    bare = with_counts(packed.pack([boards.position_from_fen("7k/8/8/8/8/8/8/K2q4 w - - 0 1")]), 0)
+    assert has_pawns(bare, rules.BLACK).tolist() == [False]
+
+
+def test_the_last_pawn_move_before_the_draw_is_found():
+    """With pieces alone the game is drawn at once."""
+    loaded = pyspiel.load_game("python_kriegspiel(fen=k7/8/8/8/8/8/P2Q3R/K7 w - - 99 80)")
+    bot = SearchBot(loaded, 0, Budget(nodes=2000), seed=0, settings=STRONG)
+    state = loaded.new_initial_state()
+    move = state.action_to_string(bot.step(state))
+    assert move.startswith("a2")
 
 
 def test_nothing_but_the_quiet_plies_is_changed():
