@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from klss_spiel.games.mahjong import tiles
+from klss_spiel.games.mahjong import actions, tiles
 from klss_spiel.games.mahjong.compiled.analysis_kernels import unseen_by, write_features
 from klss_spiel.games.mahjong.compiled.distance_kernels import borrowed_tables
 from klss_spiel.games.mahjong.compiled.layout import (
@@ -43,7 +43,7 @@ _K: Final = tiles.NUM_KINDS
 _NO_TILE: Final = tiles.NO_TILE
 _DRAW_PHASE: Final = int(Phase.DRAW)
 _DISCARD_PHASE: Final = int(Phase.DISCARD)
-_NO_ACTIONS: Final = np.zeros(105, np.bool_)
+_NUM_ACTIONS: Final = actions.NUM_ACTIONS
 
 
 @kernel
@@ -131,7 +131,7 @@ def view_features(tables: Any, options: Any, memo: Any, row: Any, player: int, o
     seen[PHASE] = _DRAW_PHASE
     seen[TILE] = _NO_TILE
     seen[DRAWN] = _NO_TILE
-    write_features(tables, options, memo, seen, _NO_ACTIONS, out)
+    write_features(tables, options, memo, seen, np.zeros(_NUM_ACTIONS, np.bool_), out)
 
 
 @kernel
@@ -148,5 +148,6 @@ def write_all_features_of(tables: Any, options: Any, memo: Any, rows: Any, out: 
     """Features of players to discard in every row ([n, f])."""
     tables, options, memo = borrowed_tables(tables), borrowed(options), borrowed_memo(memo)
     rows, out = borrowed(rows), borrowed(out)
+    no_actions = np.zeros(_NUM_ACTIONS, np.bool_)
     for i in range(rows.shape[0]):
-        write_features(tables, options, memo, rows[i], _NO_ACTIONS, out[i])
+        write_features(tables, options, memo, rows[i], no_actions, out[i])

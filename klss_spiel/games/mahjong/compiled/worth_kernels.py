@@ -77,7 +77,10 @@ def weights_of(
 ) -> npt.NDArray[np.float64]:
     """[NUM_WEIGHTS] by name; the defaults were chosen by matches against the greedy player."""
     named = [step, loss, base, concealed, half, flush, pairs, claim, look]
-    return np.array([*named, *(_power(step, lacking) for lacking in range(_NUM_POWERS))])
+    weights = np.array([*named, *(_power(step, lacking) for lacking in range(_NUM_POWERS))])
+    # As a constant in kernels is: what takes weights is compiled once for both.
+    weights.setflags(write=False)
+    return weights
 
 
 WEIGHTS: Final = weights_of()
