@@ -162,7 +162,7 @@ def play_randomly(
     for _ in range(steps):
         legal_all(tables, options, rows, legal)
         random_actions(legal, generators, chosen)
-        step_all(tables, options, rows, decks, generators, chosen, True, done, points)
+        step_all(tables, options, rows, decks, generators, chosen, np.bool_(1), done, points)
         for game in range(games):
             ended += done[game]
     return ended

@@ -464,4 +464,4 @@ def points_of_win(tables: Any, options: Any, row: Any) -> int:
     facts[scoring.SETS] = options[SETS]
     kinds = row[MELD_KIND + 4 * player : MELD_KIND + 4 * player + 4].astype(np.int64)
     firsts = row[MELD_TILE + 4 * player : MELD_TILE + 4 * player + 4].astype(np.int64)
-    return scoring.win_points(facts, hand, kinds, firsts, row[NUM_MELDS + player])
+    return scoring.win_points(facts, hand, kinds, firsts, np.int64(row[NUM_MELDS + player]))

@@ -277,6 +277,8 @@ def win_points(facts: Any, hand: Any, meld_kind: Any, meld_tile: Any, num_melds:
         num_melds: how many there are.
     """
     best = -1
+    # Typed, because readings would be compiled anew for literals.
+    seven, plain = np.bool_(1), np.bool_(0)
     chows = np.zeros(9, np.int64)
     sets = facts[SETS] - num_melds
     total, odd = 0, 0
@@ -284,21 +286,21 @@ def win_points(facts: Any, hand: Any, meld_kind: Any, meld_tile: Any, num_melds:
         total += hand[kind]
         odd += hand[kind] % 2
     if facts[SETS] == 4 and total == 14 and odd == 0:
-        pairs = 0
+        pairs = np.int64(0)
         for kind in range(16):
             if hand[kind]:
                 pairs |= 1 << kind
-        best = max(
-            best,
-            _reading_points(facts, hand, meld_kind, meld_tile, num_melds, chows, 0, pairs, True),
+        points = _reading_points(
+            facts, hand, meld_kind, meld_tile, num_melds, chows, np.int64(0), pairs, seven
         )
+        best = max(best, points)
     if total != 3 * sets + 2:
         return best
     left = np.empty(16, np.int64)
     for pair in range(16):
         if hand[pair] < 2:
             continue
-        possible = 0
+        here, possible = np.int64(1 << pair), np.int64(0)
         for kind in range(16):
             count = hand[kind] - (2 if kind == pair else 0)
             if count >= 3:
@@ -326,7 +328,7 @@ def win_points(facts: Any, hand: Any, meld_kind: Any, meld_tile: Any, num_melds:
                 chows[kind] = number
             if good:
                 points = _reading_points(
-                    facts, hand, meld_kind, meld_tile, num_melds, chows, triplets, 1 << pair, False
+                    facts, hand, meld_kind, meld_tile, num_melds, chows, triplets, here, plain
                 )
                 best = max(best, points)
             if triplets == 0:
