@@ -83,8 +83,8 @@ def test_two_hundred_games_on_the_standard_board_end_by_the_rules():
 
 @pytest.mark.slow
 def test_a_random_player_is_beaten_on_the_standard_board():
-    """With few nodes mates are not found in time."""
-    assert score_against_random("python_kriegspiel", 200, 4000) > 0.85
+    """Some stalemates are not seen with so few nodes."""
+    assert score_against_random("python_kriegspiel", 200, 4000) > 0.95
 
 
 def mean_exploitability(name, nodes, seeds):
