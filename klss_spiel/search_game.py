@@ -120,6 +120,15 @@ class TimedBelief(Protocol):
 
 
 @runtime_checkable
+class GuessingBelief(Protocol):
+    """What a `Belief` says that goes on with guesses where nothing is left of a sample."""
+
+    @property
+    def guessed(self) -> bool:
+        """Whether positions may not fit what was told long ago."""
+
+
+@runtime_checkable
 class SearchGame(Protocol):
     """A two-player zero-sum game, seen by a search. Letters as above."""
 

@@ -28,7 +28,14 @@ from klss_spiel.algorithms.search.settings import EquilibriumMethod, SearchSetti
 from klss_spiel.algorithms.search.timing import GameTimer, MoveTimer, Pondering
 from klss_spiel.arrays import IntArray
 from klss_spiel.budget import Budget, Clock, Now
-from klss_spiel.search_game import Belief, RetryingGame, SearchGame, TimedBelief, WeighingGame
+from klss_spiel.search_game import (
+    Belief,
+    GuessingBelief,
+    RetryingGame,
+    SearchGame,
+    TimedBelief,
+    WeighingGame,
+)
 from klss_spiel.tree import NO_INFOSET, PLAYERS
 
 # Of the time of the first decision, what the search from the start of the game gets.
@@ -315,6 +322,8 @@ class SearchPlayer:
             degraded.append(
                 f"belief incomplete, a sample of {len(belief.positions)} worth {effective:.0f}"
             )
+        if isinstance(belief, GuessingBelief) and belief.guessed:
+            degraded.append("belief guessed, may not fit what was told long ago")
         infoset = tree.infoset_of(self.player, own_id)
         if infoset == NO_INFOSET:
             probabilities = np.full(len(actions), 1.0 / len(actions))

@@ -23,15 +23,19 @@ how likely they are.
 
 Should no position be left by all that, samples of ever more steps ago and the last exact set
 are followed again in ever larger sizes, up to a bound: what takes less work first. If none of
-them lives, the belief is empty and not complete, and stays so unless it was for want of time.
-An exact set that is empty is an error: nothing fits what the player was told.
+them lives, it is guessed where the opponent's pieces stood some steps ago (`guesses`), and what
+fits all that was told since is kept. The belief says that it is `guessed` until it is exact
+again. If nothing fits even so, it is empty and not complete, and stays so unless it was for want
+of time. An exact set that is empty is an error: nothing fits what the player was told.
 
 Random choices depend on the number of steps and attempts only.
 """
 
 from __future__ import annotations
 
+import bisect
 import copy
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -40,6 +44,7 @@ from typing import Any, Final
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess.packed.believable_game import BelievableGame
 from klss_spiel.games.chess.packed.collected_positions import emptied, joined, strided, thinned
+from klss_spiel.games.chess.packed.guesses import scattered
 
 # Sets that enumeration may need on the way to a belief within its limit, in limits, and
 # in positions whatever the limit.
@@ -87,6 +92,13 @@ _MEASURED_POSITIONS: Final = 1 << 16
 # Positions that a sample may have however short the time.
 _LEAST_SAMPLE: Final = 4096
 _MOST_POSITIONS: Final = 1 << 40
+# Positions times steps that may be followed again before it is guessed, in samples and at least.
+_RESORTED: Final = 64
+_RESORTED_POSITIONS: Final = 1 << 21
+# Steps back where it is guessed, guesses in samples, and part of a sample that is enough.
+_GUESSED_BACK: Final = (24, 12, 6, 3, 1)
+_GUESSES: Final = 8
+_ENOUGH: Final = 64
 _MOST_ATTEMPTS: Final = 256
 _SALT: Final = 0x9E3779B97F4A7C15
 
@@ -112,6 +124,8 @@ class ChessBelief:
         # How many were left when the belief was last renewed, infinite if it has recovered since;
         # 0 if it has died out for good.
         self._renewed_at = math.inf
+        # Whether some positions come from guesses.
+        self._guessed = False
         self._now: Callable[[], float] = time.monotonic
         # When `advance` should be done, and when it has to be if nothing is left.
         self._deadline = self._last = math.inf
@@ -159,6 +173,11 @@ class ChessBelief:
     def complete(self) -> bool:
         """Whether no consistent position is missing."""
         return bool(self._held.complete)
+
+    @property
+    def guessed(self) -> bool:
+        """Whether positions may not fit what was told long ago."""
+        return self._guessed
 
     @property
     def positions(self) -> U64Array:
@@ -242,6 +261,7 @@ class ChessBelief:
             self._exact, self._exact_steps = held, steps
             self._samples = []
             self._renewed_at = math.inf
+            self._guessed = False
             return
         self._held = thinned(held, self._game.limits.sample, _salt(steps, 0))
         part = thinned(self._held, _REMEMBERED, _salt(steps, 1))
@@ -323,16 +343,41 @@ class ChessBelief:
                 return exact
         self._rescues += 1
         until = self._now() + _RESORTING * (self._last - self._now()) if timed else math.inf
-        attempts = enumerate(self._last_resorts(), start=_MOST_ATTEMPTS * self._rescues)
-        for attempt, (steps, sample, size) in attempts:
+        found = self._found_anew(until)
+        if len(found.positions) or not timed:
+            return found
+        exact = self._enumerated(self._last)
+        return found if exact is None else exact
+
+    def _found_anew(self, until: float) -> Any:
+        """A sample after all: by last resorts, by guesses before those that take long."""
+        resorts = self._last_resorts()
+        most = max(_RESORTED * self._game.limits.sample, _RESORTED_POSITIONS)
+        work = list(itertools.accumulate(map(self._work, resorts)))
+        # Once it had to be guessed, the way from before that is too hard to find.
+        first = 0 if self._guessed else bisect.bisect_right(work, most)
+        found = self._first_living(resorts[:first], 0, until)
+        if len(found.positions) or found.complete:
+            return found
+        guess = self._guess()
+        if len(guess.positions):
+            self._guessed = True
+            return guess
+        return self._first_living(resorts[first:], first, until)
+
+    def _first_living(self, resorts: Sequence[Any], tried: int, until: float) -> Any:
+        """What the first resort leads to of which something is left."""
+        found = self._held
+        for attempt, (steps, sample, size) in enumerate(
+            resorts, start=_MOST_ATTEMPTS * self._rescues + tried
+        ):
             sustainable = self._sustainable(self._told.steps - steps, until)
             if size > sustainable or self._now() > until:
                 break
             found = self._follow_all(sample, steps, size, attempt, self._last)
             if len(found.positions) or found.complete:
-                return found
-        exact = self._enumerated(self._last) if timed else None
-        return found if exact is None else exact
+                break
+        return found
 
     @property
     def _small(self) -> int:
@@ -360,7 +405,36 @@ class ChessBelief:
         size = self._small if self._deadline == math.inf else min(size, _LEAST_SAMPLE)
         doublings = (largest // size).bit_length()
         resorts = [(*start, size << n) for n in range(doublings) for start in starts]
-        return sorted(resorts, key=lambda resort: (self._told.steps - resort[0]) * resort[2])
+        return sorted(resorts, key=self._work)
+
+    def _work(self, resort: tuple[int, Any, int]) -> int:
+        """Positions times steps that a last resort takes."""
+        steps, _, size = resort
+        return int(self._told.steps - steps) * size
+
+    def _guess(self) -> Any:
+        """What fits of guesses at where the opponent's pieces stood some steps ago."""
+        found = self._held
+        starts = [
+            (steps, sample)
+            for steps, sample in self._samples
+            if sample.side == sample.viewer and len(sample.positions)
+        ]
+        for attempt, back in enumerate(_GUESSED_BACK, start=_MOST_ATTEMPTS * _MOST_ATTEMPTS):
+            before = [start for start in starts if start[0] <= self._told.steps - back]
+            if not before or self._now() > self._last:
+                continue
+            steps, sample = before[-1]
+            size = min(
+                self._game.limits.sample, self._sustainable(self._told.steps - steps, self._last)
+            )
+            guesses = scattered(sample, _GUESSES * size, _salt(steps, attempt))
+            fitting = self._follow_all(guesses, steps, size, attempt, self._last)
+            if len(fitting.positions) > len(found.positions):
+                found = fitting
+            if len(found.positions) > size // _ENOUGH:
+                break
+        return found
 
     def _follow_all(self, held: Any, steps: int, size: int, attempt: int, until: float) -> Any:
         """What is held now if that was held after so many steps.

@@ -17,6 +17,7 @@ from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess.packed.kernels import position_tables as kernels
 from klss_spiel.games.chess.packed.kernels.bits import FULL, ONE
 from klss_spiel.games.chess.packed.kernels.moves import MAX_MOVES
+from klss_spiel.games.chess.packed.positions import Layout
 
 DEFAULT_LIMIT: Final = 4_000_000
 
@@ -37,6 +38,10 @@ Step = Callable[[int, Members, int, Sieve], tuple[int, int]]
 
 class HeldPositions(Protocol):
     """What a player holds possible; a frozen dataclass."""
+
+    @property
+    def board(self) -> Layout:
+        """Which board."""
 
     @property
     def viewer(self) -> int:

@@ -90,7 +90,7 @@ def step_all(
     decks: Any,
     generators: Any,
     chosen: Any,
-    restart: bool,
+    restart: Any,
     done: Any,
     points: Any,
 ) -> None:

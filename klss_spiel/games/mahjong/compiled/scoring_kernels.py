@@ -97,9 +97,9 @@ def _reading_points(
     meld_tile: Any,
     num_melds: int,
     hand_chows: Any,
-    hand_triplets: int,
-    pair_mask: int,
-    seven: bool,
+    hand_triplets: Any,
+    pair_mask: Any,
+    seven: Any,
 ) -> int:
     """Points of one reading.
 
@@ -266,7 +266,7 @@ def _reading_points(
 
 
 @kernel
-def win_points(facts: Any, hand: Any, meld_kind: Any, meld_tile: Any, num_melds: int) -> int:
+def win_points(facts: Any, hand: Any, meld_kind: Any, meld_tile: Any, num_melds: Any) -> int:
     """Points of a win in its best reading, or -1 if the hand has not won.
 
     Args:

@@ -202,7 +202,8 @@ def test_positions_that_lead_to_what_the_umpire_says_later_are_foreseen(
 
 @pytest.fixture
 def dying(monkeypatch):
-    """Kriegspiel whose samples die out and are not followed with larger ones."""
+    """Kriegspiel whose samples die out, are not followed with larger ones and not guessed."""
+    monkeypatch.setattr(chess_belief, "_GUESSED_BACK", ())
     monkeypatch.setattr(chess_belief, "_REMEMBERED", 1)
     monkeypatch.setattr(chess_belief, "_DETOUR", 1)
     monkeypatch.setattr(chess_belief, "_DOUBLINGS", 0)
