@@ -93,11 +93,12 @@ _MEASURED_POSITIONS: Final = 1 << 16
 _LEAST_SAMPLE: Final = 4096
 _MOST_POSITIONS: Final = 1 << 40
 # Positions times steps that may be followed again before it is guessed, in samples and at least.
-_RESORTED: Final = 64
-_RESORTED_POSITIONS: Final = 1 << 21
-# Steps back where it is guessed, guesses in samples, and part of a sample that is enough.
+_RESORTED: Final = 32
+_RESORTED_POSITIONS: Final = 1 << 20
+# Steps back where it is guessed, guesses in samples the first time and again, and part of a
+# sample that is enough.
 _GUESSED_BACK: Final = (24, 12, 6, 3, 1)
-_GUESSES: Final = 8
+_GUESSES: Final = (8, 64)
 _ENOUGH: Final = 64
 _MOST_ATTEMPTS: Final = 256
 _SALT: Final = 0x9E3779B97F4A7C15
@@ -420,7 +421,8 @@ class ChessBelief:
             for steps, sample in self._samples
             if sample.side == sample.viewer and len(sample.positions)
         ]
-        for attempt, back in enumerate(_GUESSED_BACK, start=_MOST_ATTEMPTS * _MOST_ATTEMPTS):
+        tries = itertools.product(_GUESSES, _GUESSED_BACK)
+        for attempt, (guesses, back) in enumerate(tries, start=_MOST_ATTEMPTS * _MOST_ATTEMPTS):
             before = [start for start in starts if start[0] <= self._told.steps - back]
             if not before or self._now() > self._last:
                 continue
@@ -428,11 +430,12 @@ class ChessBelief:
             size = min(
                 self._game.limits.sample, self._sustainable(self._told.steps - steps, self._last)
             )
-            guesses = scattered(sample, _GUESSES * size, _salt(steps, attempt))
-            fitting = self._follow_all(guesses, steps, size, attempt, self._last)
+            guess = scattered(sample, guesses * size, _salt(steps, attempt))
+            fitting = self._follow_all(guess, steps, size, attempt, self._last)
             if len(fitting.positions) > len(found.positions):
                 found = fitting
-            if len(found.positions) > size // _ENOUGH:
+            enough = size // _ENOUGH if guesses == _GUESSES[0] else 0
+            if len(found.positions) > enough:
                 break
         return found
 

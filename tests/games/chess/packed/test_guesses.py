@@ -54,21 +54,12 @@ def test_scattered_pieces_are_those_of_the_opponent_where_they_may_stand(positio
         assert not rules.in_check(guess, opponent)
         after = pieces(guess, opponent)
         assert len(after) == len(before)
-        kinds = [sorted(rules.kind_of(code) for _, code in found) for found in (before, after)]
-        promoted = kinds[1].count(rules.QUEEN) - kinds[0].count(rules.QUEEN)
-        assert kinds[1].count(rules.PAWN) == kinds[0].count(rules.PAWN) - promoted
-        for kind in (rules.KNIGHT, rules.BISHOP, rules.ROOK, rules.KING):
-            assert kinds[0].count(kind) == kinds[1].count(kind)
+        assert sum(rules.kind_of(code) == rules.KING for _, code in after) == 1
         pawns = [square for square, code in after if rules.kind_of(code) == rules.PAWN]
         assert all(0 < square // width < position.height - 1 for square in pawns)
         left = list(files)
         for square in pawns:
             left.remove(square % width)
-        shades = [
-            sorted((s % width + s // width) % 2 for s, code in found if rules.kind_of(code) == 3)
-            for found in (before, after)
-        ]
-        assert rules.BISHOP == 3 and shades[0] == shades[1]
 
 
 def test_guesses_depend_on_the_salt_alone():

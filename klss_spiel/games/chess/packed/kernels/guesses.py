@@ -12,17 +12,19 @@ from klss_spiel.games.chess.packed.kernels.moves import BOARD, LAST, settle
 from klss_spiel.games.chess.packed.kernels.observations import hash_words
 from klss_spiel.kernels import kernel
 
-# Of so many draws one leaves a piece where it is, and one makes a queen of a pawn.
+# Of so many draws one leaves a piece where it is, one makes a queen of a pawn, and one makes
+# another piece of a piece: it need not be known which have been captured.
 _STAYS: Final = np.uint64(2)
 _PROMOTES: Final = np.uint64(8)
-# Draws of a cell before a piece stays, too.
-_TRIES: Final = 4
+_CHANGES: Final = np.uint64(6)
+_KINDS: Final = np.uint64(4)  # knight, bishop, rook, queen
 
 _DARK_CELLS: Final = np.uint64(0xAA55AA55AA55AA55)
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FILE: Final = np.uint64(0x0101010101010101)
 _S7: Final = np.uint64(7)
 _S33: Final = np.uint64(33)
+_TWO: Final = np.uint64(2)
 
 
 @kernel
@@ -37,8 +39,9 @@ def _drawn(cells: Any, number: Any) -> Any:
 def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
     """Puts some pieces of the opponent elsewhere, the viewer being to move.
 
-    Pawns stay on their file and do not go back, or become queens anywhere; bishops keep the
-    colour of their cells. Positions in which the viewer could capture the king are left out.
+    Pawns stay on their file and do not go back, or become queens anywhere; some pieces become
+    others, other bishops keep the colour of their cells. Positions in which the viewer could
+    capture the king are left out.
 
     Args:
         positions: [n, 4] packed positions.
@@ -77,10 +80,16 @@ def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
                     ahead = here - ONE if not player else ~(here | (here - ONE))
                     free &= ahead & (_FIRST_FILE << (cell & _S7)) & ~masks[LAST + (player ^ ONE)]
                 draw //= _PROMOTES
-            elif b0 and b1 and not b2:
-                free &= _DARK_CELLS if here & _DARK_CELLS else ~_DARK_CELLS
-            elif b0 and b1 and b2:
-                b0 = b1 = False  # a rook that may not castle any more
+            elif b0 or not (b1 and b2):  # no king
+                if draw % _CHANGES == ZERO:
+                    kind = (draw // _CHANGES) % _KINDS
+                    b0, b1, b2 = (kind & ONE) != ZERO, kind < _TWO, kind >= _TWO
+                    draw //= _KINDS
+                elif b0 and b1 and not b2:
+                    free &= _DARK_CELLS if here & _DARK_CELLS else ~_DARK_CELLS
+                elif b0 and b1:
+                    b0 = b1 = False  # a rook that may not castle any more
+                draw //= _CHANGES
             if free == ZERO:
                 continue
             there = _drawn(free, draw)
