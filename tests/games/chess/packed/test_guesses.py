@@ -48,7 +48,6 @@ def test_scattered_pieces_are_those_of_the_opponent_where_they_may_stand(positio
     assert len(np.unique(guesses.positions, axis=0)) == len(guesses.positions) <= 40
     assert not guesses.complete and np.all(guesses.weights == 1.0)
     before = pieces(position, opponent)
-    files = sorted(square % width for square, code in before if rules.kind_of(code) == rules.PAWN)
     for guess in packed.unpack(held.board, guesses.positions, viewer):
         assert pieces(guess, viewer) == pieces(position, viewer)
         assert not rules.in_check(guess, opponent)
@@ -57,9 +56,14 @@ def test_scattered_pieces_are_those_of_the_opponent_where_they_may_stand(positio
         assert sum(rules.kind_of(code) == rules.KING for _, code in after) == 1
         pawns = [square for square, code in after if rules.kind_of(code) == rules.PAWN]
         assert all(0 < square // width < position.height - 1 for square in pawns)
-        left = list(files)
-        for square in pawns:
-            left.remove(square % width)
+        # None has gone back.
+        had = [square for square, code in before if rules.kind_of(code) == rules.PAWN]
+        for rank in range(position.height):
+            if opponent == rules.WHITE:
+                behind, were = [sum(s // width <= rank for s in found) for found in (pawns, had)]
+            else:
+                behind, were = [sum(s // width >= rank for s in found) for found in (pawns, had)]
+            assert behind <= were
 
 
 def test_guesses_depend_on_the_salt_alone():

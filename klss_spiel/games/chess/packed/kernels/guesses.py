@@ -6,16 +6,25 @@ from typing import Any, Final
 
 import numpy as np
 
-from klss_spiel.games.chess.packed.kernels.bits import ONE, ZERO, bit_count, first_cell
+from klss_spiel.games.chess.packed.kernels.bits import (
+    FULL,
+    ONE,
+    ZERO,
+    beside,
+    bit_count,
+    first_cell,
+)
 from klss_spiel.games.chess.packed.kernels.captures import attackers
 from klss_spiel.games.chess.packed.kernels.moves import BOARD, LAST, settle
 from klss_spiel.games.chess.packed.kernels.observations import hash_words
 from klss_spiel.kernels import kernel
 
-# Of so many draws one leaves a piece where it is, one makes a queen of a pawn, and one makes
-# another piece of a piece: it need not be known which have been captured.
+# Of so many draws one leaves a piece where it is, one makes a queen of a pawn (of these so many
+# others let it capture once, and one of them often), and one makes another piece of a piece: it
+# need not be known which have been captured.
 _STAYS: Final = np.uint64(2)
 _PROMOTES: Final = np.uint64(8)
+_CAPTURES: Final = np.uint64(4)
 _CHANGES: Final = np.uint64(6)
 _KINDS: Final = np.uint64(4)  # knight, bishop, rook, queen
 
@@ -39,7 +48,7 @@ def _drawn(cells: Any, number: Any) -> Any:
 def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
     """Puts some pieces of the opponent elsewhere, the viewer being to move.
 
-    Pawns stay on their file and do not go back, or become queens anywhere; some pieces become
+    Pawns do not go back, or become queens anywhere; some pieces become
     others, other bishops keep the colour of their cells. Positions in which the viewer could
     capture the king are left out.
 
@@ -78,7 +87,12 @@ def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
                 else:
                     cell = first_cell(here)
                     ahead = here - ONE if not player else ~(here | (here - ONE))
-                    free &= ahead & (_FIRST_FILE << (cell & _S7)) & ~masks[LAST + (player ^ ONE)]
+                    files = _FIRST_FILE << (cell & _S7)
+                    if draw % _PROMOTES < _CAPTURES:
+                        files |= beside(files)
+                    if draw % _PROMOTES == ONE:
+                        files = FULL
+                    free &= ahead & files & ~masks[LAST + (player ^ ONE)]
                 draw //= _PROMOTES
             elif b0 or not (b1 and b2):  # no king
                 if draw % _CHANGES == ZERO:
