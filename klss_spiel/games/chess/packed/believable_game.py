@@ -61,5 +61,8 @@ class BelievableGame(Protocol):
         None if the game cannot say, or nothing more is told.
         """
 
+    def scattered(self, held: Any, size: int, salt: int) -> Any:
+        """So many guesses at what else might be held, the player being to move; see `guesses`."""
+
     def rows(self, held: Any, told: Any) -> U64Array:
         """The positions as a search holds them; `told` is None before the first step."""

@@ -44,7 +44,6 @@ from typing import Any, Final
 from klss_spiel.arrays import FloatArray, U64Array
 from klss_spiel.games.chess.packed.believable_game import BelievableGame
 from klss_spiel.games.chess.packed.collected_positions import emptied, joined, strided, thinned
-from klss_spiel.games.chess.packed.guesses import scattered
 
 # Sets that enumeration may need on the way to a belief within its limit, in limits, and
 # in positions whatever the limit.
@@ -430,7 +429,7 @@ class ChessBelief:
             size = min(
                 self._game.limits.sample, self._sustainable(self._told.steps - steps, self._last)
             )
-            guess = scattered(sample, guesses * size, _salt(steps, attempt))
+            guess = self._game.scattered(sample, guesses * size, _salt(steps, attempt))
             fitting = self._follow_all(guess, steps, size, attempt, self._last)
             if len(fitting.positions) > len(found.positions):
                 found = fitting

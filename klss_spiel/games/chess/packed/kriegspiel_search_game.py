@@ -35,6 +35,7 @@ from klss_spiel.games.chess.packed.believable_game import BeliefLimits
 from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
+from klss_spiel.games.chess.packed.guesses import scattered
 from klss_spiel.games.chess.packed.kernels import tries as kernels
 from klss_spiel.games.chess.packed.kernels.own_pieces import own_pieces, own_pieces_after
 from klss_spiel.games.chess.packed.kriegspiel_foresight import foresight
@@ -200,6 +201,10 @@ class Kriegspiel(ToldGame):
     def foresight(self, held: KriegspielSet, later: Sequence[HeardReading]) -> FloatArray:
         """[n] how far what is told later speaks for the positions; see there."""
         return foresight(held, later)
+
+    def scattered(self, held: KriegspielSet, size: int, salt: int) -> KriegspielSet:
+        """Positions like those held with the opponent's pieces elsewhere; see `guesses`."""
+        return scattered(held, size, salt, sighted=False)
 
     def rows(self, held: KriegspielSet, told: HeardReading | None) -> U64Array:
         """[n, 5 + k] what a belief holds as positions of the search."""

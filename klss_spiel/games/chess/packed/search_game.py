@@ -29,6 +29,7 @@ from klss_spiel.games.chess.packed.believable_game import BeliefLimits
 from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
+from klss_spiel.games.chess.packed.guesses import scattered
 from klss_spiel.games.chess.packed.information_states import InformationStates, Reading
 from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, view_key
 from klss_spiel.games.chess.packed.move_prior import shipped_prior
@@ -153,6 +154,10 @@ class DarkChess(ToldGame):
     def foresight(self, held: PositionSet, later: Sequence[Reading]) -> FloatArray:
         """[n] how far what is told later speaks for positions, as logarithms."""
         return held.foresight([told.observation for told in later])
+
+    def scattered(self, held: PositionSet, size: int, salt: int) -> PositionSet:
+        """Positions like those held with the opponent's pieces elsewhere; see `guesses`."""
+        return scattered(held, size, salt, sighted=True)
 
     def rows(self, held: PositionSet, told: Reading | None) -> U64Array:
         """[n, 5] what a belief holds as positions of the search."""

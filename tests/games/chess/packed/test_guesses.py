@@ -44,7 +44,7 @@ def test_scattered_pieces_are_those_of_the_opponent_where_they_may_stand(positio
     viewer, width = position.side, position.width
     opponent = 1 - viewer
     held = held_at(position)
-    guesses = scattered(held, 40, salt)
+    guesses = scattered(held, 40, salt, sighted=False)
     assert len(np.unique(guesses.positions, axis=0)) == len(guesses.positions) <= 40
     assert not guesses.complete and np.all(guesses.weights == 1.0)
     before = pieces(position, opponent)
@@ -66,10 +66,27 @@ def test_scattered_pieces_are_those_of_the_opponent_where_they_may_stand(positio
             assert behind <= were
 
 
+@given(positions(), st.integers(0, 2**32))
+def test_what_is_seen_stays_as_it_is(position, salt):
+    viewer = position.side
+    seen = rules.squares_in(rules.visible_squares(position, viewer))
+    guesses = scattered(held_at(position), 40, salt, sighted=True)
+    for guess in packed.unpack(
+        packed.layout(position.width, position.height), guesses.positions, viewer
+    ):
+        assert all(guess.squares[square] == position.squares[square] for square in seen)
+
+
+def test_unseen_pieces_of_dark_chess_are_guessed_elsewhere():
+    game = search_game("python_dark_chess")
+    guesses = game.scattered(game.first_held(0), 100, 1)
+    assert 20 < len(guesses.positions) <= 100
+
+
 def test_guesses_depend_on_the_salt_alone():
     held = search_game("python_kriegspiel").first_held(0)
-    one, other = scattered(held, 100, 1), scattered(held, 100, 2)
-    assert np.array_equal(one.positions, scattered(held, 100, 1).positions)
+    one, other = (scattered(held, 100, salt, False) for salt in (1, 2))
+    assert np.array_equal(one.positions, scattered(held, 100, 1, False).positions)
     assert not np.array_equal(one.positions, other.positions)
     # Pieces move in some and stay in others.
     assert 20 < len(one.positions) <= 100

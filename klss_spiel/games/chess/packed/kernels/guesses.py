@@ -16,7 +16,7 @@ from klss_spiel.games.chess.packed.kernels.bits import (
 )
 from klss_spiel.games.chess.packed.kernels.captures import attackers
 from klss_spiel.games.chess.packed.kernels.moves import BOARD, LAST, settle
-from klss_spiel.games.chess.packed.kernels.observations import hash_words
+from klss_spiel.games.chess.packed.kernels.observations import hash_words, visible
 from klss_spiel.kernels import kernel
 
 # Of so many draws one leaves a piece where it is, one makes a queen of a pawn (of these so many
@@ -45,7 +45,7 @@ def _drawn(cells: Any, number: Any) -> Any:
 
 
 @kernel
-def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
+def scatter(positions: Any, salt: Any, viewer: Any, sighted: Any, masks: Any) -> Any:
     """Puts some pieces of the opponent elsewhere, the viewer being to move.
 
     Pawns do not go back, or become queens anywhere; some pieces become
@@ -56,6 +56,7 @@ def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
         positions: [n, 4] packed positions.
         salt: of the random numbers.
         viewer: colour of the player who believes.
+        sighted: whether the viewer sees cells as in dark chess; what is seen stays as it is.
         masks: which board.
 
     Returns:
@@ -70,7 +71,11 @@ def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
         random = hash_words(p0, p1, p2, p3, np.uint64(salt) + np.uint64(i) * _STEP)
         s0, s3 = settle(p0, p3, p3 & ~(p0 | p1 | p2), player)
         s1, s2 = p1, p2
-        left = (s0 | s1 | s2) & (~s3 if player else s3)
+        unseen = board
+        if sighted:
+            _, seen = visible(p0, p1, p2, p3, player, player, masks)
+            unseen &= ~seen
+        left = (s0 | s1 | s2) & (~s3 if player else s3) & unseen
         while left:
             here = left & (ZERO - left)
             left &= left - ONE
@@ -80,7 +85,7 @@ def scatter(positions: Any, salt: Any, viewer: Any, masks: Any) -> Any:
                 continue
             draw //= _STAYS
             b0, b1, b2 = (s0 & here) != ZERO, (s1 & here) != ZERO, (s2 & here) != ZERO
-            free = board & ~(s0 | s1 | s2)
+            free = unseen & ~(s0 | s1 | s2)
             if b0 and not b1 and not b2:
                 if draw % _PROMOTES == ZERO:
                     b2 = True
