@@ -115,6 +115,7 @@ class Kriegspiel(ToldGame):
         held = self.first_held(self.setup.start.side)
         held.after_refusal(0)
         self.foresight(held, [])
+        self.scattered(held, 1, 0)
         self._closed(boards_of(start.position), self.setup.start.side, (0,))
         own_pieces_after(own_pieces(start.position, self.sides(start.position), 0)[0], 0, 0)
 

@@ -82,7 +82,9 @@ class DarkChess(ToldGame):
         """Compiles or loads what only large beliefs use."""
         words = boards_of(self.expand(self._start, self._start_keys[:, None]).position)
         distinct(words, limit=1)
-        self.first_held(0).foresight([self.told.read(0, "White").observation])
+        held = self.first_held(0)
+        held.foresight([self.told.read(0, "White").observation])
+        self.scattered(held, 1, 0)
 
     def initial(self) -> RootPositions:
         """The start of the game."""
