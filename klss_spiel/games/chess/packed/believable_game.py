@@ -64,5 +64,8 @@ class BelievableGame(Protocol):
     def scattered(self, held: Any, size: int, salt: int) -> Any:
         """So many guesses at what else might be held, the player being to move; see `guesses`."""
 
+    def going_on(self, held: Any) -> Any:
+        """Those at which the game is not over, if the player is to move."""
+
     def rows(self, held: Any, told: Any) -> U64Array:
         """The positions as a search holds them; `told` is None before the first step."""

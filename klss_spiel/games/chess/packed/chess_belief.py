@@ -430,7 +430,7 @@ class ChessBelief:
                 self._game.limits.sample, self._sustainable(self._told.steps - steps, self._last)
             )
             guess = self._game.scattered(sample, guesses * size, _salt(steps, attempt))
-            fitting = self._follow_all(guess, steps, size, attempt, self._last)
+            fitting = self._game.going_on(self._follow_all(guess, steps, size, attempt, self._last))
             if len(fitting.positions) > len(found.positions):
                 found = fitting
             enough = size // _ENOUGH if guesses == _GUESSES[0] else 0

@@ -32,3 +32,22 @@ def scattered(held: Held, size: int, salt: int, sighted: bool) -> Held:
         complete=False,
     )
     return changed
+
+
+def going_on(held: Held, sighted: bool) -> Held:
+    """Those at which the game is not over, if the viewer is to move.
+
+    What a belief holds is followed from there, and the umpire says when the game is over; guesses
+    need not have come from anywhere.
+    """
+    if held.side != held.viewer or not len(held.positions):
+        return held
+    words = np.ascontiguousarray(held.positions)
+    going = kernels.goes_on(words, held.viewer, sighted, held.board.masks)
+    weights = None if held.weights is None else held.weights[going]
+    left: Held = dataclasses.replace(
+        held,  # type: ignore[type-var]
+        positions=words[going],
+        weights=weights,
+    )
+    return left

@@ -35,7 +35,7 @@ from klss_spiel.games.chess.packed.believable_game import BeliefLimits
 from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
-from klss_spiel.games.chess.packed.guesses import scattered
+from klss_spiel.games.chess.packed.guesses import going_on, scattered
 from klss_spiel.games.chess.packed.kernels import tries as kernels
 from klss_spiel.games.chess.packed.kernels.own_pieces import own_pieces, own_pieces_after
 from klss_spiel.games.chess.packed.kriegspiel_foresight import foresight
@@ -115,7 +115,7 @@ class Kriegspiel(ToldGame):
         held = self.first_held(self.setup.start.side)
         held.after_refusal(0)
         self.foresight(held, [])
-        self.scattered(held, 1, 0)
+        self.going_on(self.scattered(held, 1, 0))
         self._closed(boards_of(start.position), self.setup.start.side, (0,))
         own_pieces_after(own_pieces(start.position, self.sides(start.position), 0)[0], 0, 0)
 
@@ -206,6 +206,10 @@ class Kriegspiel(ToldGame):
     def scattered(self, held: KriegspielSet, size: int, salt: int) -> KriegspielSet:
         """Positions like those held with the opponent's pieces elsewhere; see `guesses`."""
         return scattered(held, size, salt, sighted=False)
+
+    def going_on(self, held: KriegspielSet) -> KriegspielSet:
+        """Those at which the game is not over; see `guesses`."""
+        return going_on(held, sighted=False)
 
     def rows(self, held: KriegspielSet, told: HeardReading | None) -> U64Array:
         """[n, 5 + k] what a belief holds as positions of the search."""

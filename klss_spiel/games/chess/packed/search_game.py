@@ -29,7 +29,7 @@ from klss_spiel.games.chess.packed.believable_game import BeliefLimits
 from klss_spiel.games.chess.packed.chess_belief import ChessBelief
 from klss_spiel.games.chess.packed.collected_positions import DEFAULT_LIMIT, distinct
 from klss_spiel.games.chess.packed.counted_positions import boards_of, counts_of, with_counts
-from klss_spiel.games.chess.packed.guesses import scattered
+from klss_spiel.games.chess.packed.guesses import going_on, scattered
 from klss_spiel.games.chess.packed.information_states import InformationStates, Reading
 from klss_spiel.games.chess.packed.kernels.knowledge import is_forcing, view_key
 from klss_spiel.games.chess.packed.move_prior import shipped_prior
@@ -84,7 +84,7 @@ class DarkChess(ToldGame):
         distinct(words, limit=1)
         held = self.first_held(0)
         held.foresight([self.told.read(0, "White").observation])
-        self.scattered(held, 1, 0)
+        self.going_on(self.scattered(held, 1, 0))
 
     def initial(self) -> RootPositions:
         """The start of the game."""
@@ -160,6 +160,10 @@ class DarkChess(ToldGame):
     def scattered(self, held: PositionSet, size: int, salt: int) -> PositionSet:
         """Positions like those held with the opponent's pieces elsewhere; see `guesses`."""
         return scattered(held, size, salt, sighted=True)
+
+    def going_on(self, held: PositionSet) -> PositionSet:
+        """Those at which the game is not over; see `guesses`."""
+        return going_on(held, sighted=True)
 
     def rows(self, held: PositionSet, told: Reading | None) -> U64Array:
         """[n, 5] what a belief holds as positions of the search."""

@@ -11,10 +11,10 @@ from klss_spiel.algorithms.search.openspiel_game import search_game
 from klss_spiel.algorithms.search.player import SearchPlayer
 from klss_spiel.algorithms.search.settings import OBSCURO
 from klss_spiel.budget import Budget
-from klss_spiel.games.chess import rules
+from klss_spiel.games.chess import boards, rules
 from klss_spiel.games.chess.packed import chess_belief
 from klss_spiel.games.chess.packed import positions as packed
-from klss_spiel.games.chess.packed.guesses import scattered
+from klss_spiel.games.chess.packed.guesses import going_on, scattered
 from tests.helpers.chess_positions import positions
 from tests.helpers.games import random_decisions
 
@@ -75,6 +75,27 @@ def test_what_is_seen_stays_as_it_is(position, salt):
         packed.layout(position.width, position.height), guesses.positions, viewer
     ):
         assert all(guess.squares[square] == position.squares[square] for square in seen)
+
+
+@pytest.mark.parametrize(
+    ("fen", "kriegspiel", "dark"),
+    [
+        ("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", False, True),  # mate; fog knows none
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", False, True),
+        ("7k/8/6K1/8/8/8/8/5B2 b - - 0 1", False, True),  # nobody can mate
+        ("7k/8/6K1/8/8/8/8/5R2 b - - 0 1", True, True),
+        ("8/8/8/8/8/p7/P7/K7 b - - 0 1", False, False),
+    ],
+)
+def test_guesses_at_which_the_game_is_over_are_left_out(fen, kriegspiel, dark):
+    position = boards.position_from_fen(fen, need_kings=False)
+    held = dataclasses.replace(held_at(position), viewer=rules.BLACK)
+    assert len(going_on(held, sighted=False).positions) == kriegspiel
+    assert len(going_on(held, sighted=True).positions) == dark
+    # Where the opponent is to move, the umpire has said so.
+    assert (
+        going_on(dataclasses.replace(held, viewer=rules.WHITE), False).positions is held.positions
+    )
 
 
 def test_unseen_pieces_of_dark_chess_are_guessed_elsewhere():

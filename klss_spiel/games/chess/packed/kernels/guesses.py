@@ -15,8 +15,10 @@ from klss_spiel.games.chess.packed.kernels.bits import (
     first_cell,
 )
 from klss_spiel.games.chess.packed.kernels.captures import attackers
-from klss_spiel.games.chess.packed.kernels.moves import BOARD, LAST, settle
+from klss_spiel.games.chess.packed.kernels.legality import keep_legal
+from klss_spiel.games.chess.packed.kernels.moves import BOARD, LAST, MAX_MOVES, generate, settle
 from klss_spiel.games.chess.packed.kernels.observations import hash_words, visible
+from klss_spiel.games.chess.packed.kernels.umpire import is_dead
 from klss_spiel.kernels import kernel
 
 # Of so many draws one leaves a piece where it is, one makes a queen of a pawn (of these so many
@@ -135,3 +137,21 @@ def scatter(positions: Any, salt: Any, viewer: Any, sighted: Any, masks: Any) ->
         found[count, 3] = s3
         count += 1
     return found[:count]
+
+
+@kernel
+def goes_on(positions: Any, viewer: Any, sighted: Any, masks: Any) -> Any:
+    """[n] whether the game is not over at [n, 4] positions, the viewer being to move."""
+    player = np.uint64(viewer)
+    moves = np.empty(MAX_MOVES, dtype=np.uint64)
+    found = np.empty(len(positions), dtype=np.bool_)
+    for i in range(len(positions)):
+        p0, p1, p2, p3 = positions[i, 0], positions[i, 1], positions[i, 2], positions[i, 3]
+        count = generate(p0, p1, p2, p3, player, masks, FULL, FULL, ONE, moves)
+        if not sighted:
+            count = keep_legal(p0, p1, p2, p3, player, moves, count)
+        found[i] = count > ZERO
+        if not sighted:
+            s0, _ = settle(p0, p3, p3 & ~(p0 | p1 | p2), player)
+            found[i] &= not is_dead(s0, p1, p2)
+    return found
