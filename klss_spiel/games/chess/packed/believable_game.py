@@ -64,6 +64,9 @@ class BelievableGame(Protocol):
     def scattered(self, held: Any, size: int, salt: int) -> Any:
         """So many guesses at what else might be held, the player being to move; see `guesses`."""
 
+    def is_move(self, told: Any) -> bool:
+        """Whether somebody has moved at this step, and not only tried to."""
+
     def going_on(self, held: Any) -> Any:
         """Those at which the game is not over, if the player is to move."""
 

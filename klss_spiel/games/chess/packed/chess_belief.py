@@ -415,10 +415,12 @@ class ChessBelief:
     def _guess(self) -> Any:
         """What fits of guesses at where the opponent's pieces stood some steps ago."""
         found = self._held
+        # From where a turn began: of tries that were refused before, guesses would know nothing.
+        begun = {told.steps for told in self._told.since(0) if self._game.is_move(told)}
         starts = [
             (steps, sample)
             for steps, sample in self._samples
-            if sample.side == sample.viewer and len(sample.positions)
+            if sample.side == sample.viewer and len(sample.positions) and steps in begun
         ]
         tries = itertools.product(_GUESSES, _GUESSED_BACK)
         for attempt, (guesses, back) in enumerate(tries, start=_MOST_ATTEMPTS * _MOST_ATTEMPTS):

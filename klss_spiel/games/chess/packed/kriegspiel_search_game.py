@@ -207,6 +207,10 @@ class Kriegspiel(ToldGame):
         """Positions like those held with the opponent's pieces elsewhere; see `guesses`."""
         return scattered(held, size, salt, sighted=False)
 
+    def is_move(self, told: HeardReading) -> bool:
+        """Whether somebody has moved at this step, and not only tried to."""
+        return told.is_move
+
     def going_on(self, held: KriegspielSet) -> KriegspielSet:
         """Those at which the game is not over; see `guesses`."""
         return going_on(held, sighted=False)

@@ -161,6 +161,11 @@ class DarkChess(ToldGame):
         """Positions like those held with the opponent's pieces elsewhere; see `guesses`."""
         return scattered(held, size, salt, sighted=True)
 
+    def is_move(self, told: Reading) -> bool:
+        """Whether somebody has moved at this step: always."""
+        del told
+        return True
+
     def going_on(self, held: PositionSet) -> PositionSet:
         """Those at which the game is not over; see `guesses`."""
         return going_on(held, sighted=True)

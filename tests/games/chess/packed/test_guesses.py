@@ -138,6 +138,9 @@ def test_a_belief_that_has_died_out_is_guessed_and_says_so(hard):
             belief.advance(None, told)
             assert len(belief.positions)
             guessed += belief.guessed
+            # There is something left to do at all of them: a try that was not refused.
+            known = hard.informed(player, 1, belief.positions)
+            assert hard.expand(belief.positions, known).count.min() > 0
             assert not (belief.guessed and belief.complete)
             (true,) = packed.pack([state.moment.position])
             held = own_pieces(belief.positions, player)
