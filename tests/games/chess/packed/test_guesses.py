@@ -151,6 +151,31 @@ def test_a_belief_that_has_died_out_is_guessed_and_says_so(hard):
     assert guessed > 5
 
 
+def test_guesses_begin_where_turns_began(hard, monkeypatch):
+    """Tries that were refused before would not count: the player might have none left."""
+    begun, within_turns = set(), 0
+    follow_all = chess_belief.ChessBelief._follow_all
+
+    def recorded(self, held, steps, size, attempt, until):
+        begun.add(steps)
+        return follow_all(self, held, steps, size, attempt, until)
+
+    for seed in range(6):
+        belief = hard.belief(0)
+        for _, player, told in random_decisions(KRIEGSPIEL, seed, 60):
+            if player == 0:
+                belief.advance(None, told)
+                moves = {r.steps for r in belief._told.since(0) if r.is_move}
+                held = {s for s, sample in belief._samples if sample.side == sample.viewer}
+                within_turns += len(held - moves)
+                with monkeypatch.context() as patch:
+                    patch.setattr(chess_belief.ChessBelief, "_follow_all", recorded)
+                    begun.clear()
+                    belief._guess()
+                assert begun <= moves
+    assert within_turns > 20
+
+
 def test_reports_say_that_a_belief_is_guessed(hard):
     for seed in range(20):
         actors = [SearchPlayer(hard, p, OBSCURO, Budget(nodes=30), seed=1) for p in (0, 1)]
