@@ -165,6 +165,8 @@ def test_guesses_begin_where_turns_began(hard, monkeypatch):
         for _, player, told in random_decisions(KRIEGSPIEL, seed, 60):
             if player == 0:
                 belief.advance(None, told)
+                if belief._told is None:  # nothing has happened yet
+                    continue
                 moves = {r.steps for r in belief._told.since(0) if r.is_move}
                 held = {s for s, sample in belief._samples if sample.side == sample.viewer}
                 within_turns += len(held - moves)
