@@ -431,7 +431,10 @@ class ChessBelief:
             size = min(
                 self._game.limits.sample, self._sustainable(self._told.steps - steps, self._last)
             )
-            guess = self._game.scattered(sample, guesses * size, _salt(steps, attempt))
+            count = guesses * size
+            if self._last < math.inf:  # making them takes about as long as choosing among them
+                count = min(count, max(1, self._choosable(self._last)))
+            guess = self._game.scattered(sample, count, _salt(steps, attempt))
             fitting = self._game.going_on(self._follow_all(guess, steps, size, attempt, self._last))
             if len(fitting.positions) > len(found.positions):
                 found = fitting

@@ -178,6 +178,33 @@ def test_guesses_begin_where_turns_began(hard, monkeypatch):
     assert within_turns > 20
 
 
+def test_where_time_is_short_fewer_guesses_are_made(monkeypatch):
+    game = search_game(KRIEGSPIEL, belief_limit=40)
+    counts = []
+    scatter = type(game).scattered
+    monkeypatch.setattr(
+        type(game),
+        "scattered",
+        lambda self, held, size, salt: counts.append(size) or scatter(self, held, size, salt),
+    )
+    belief = game.belief(0)
+    for _, player, told in random_decisions(KRIEGSPIEL, 1, 60):
+        if player == 0:
+            belief.advance(None, told)
+    assert belief._samples
+    belief._guess()
+    assert max(counts) in (8 * 40, 64 * 40)
+    counts.clear()
+    belief.allow(0.5, lambda: 0.0, longest=1.0)
+    belief._choosing = 0.01
+    belief._guess()
+    assert counts and max(counts) <= 25  # a quarter of a second
+    belief._choosing = 1.0
+    counts.clear()
+    belief._guess()
+    assert set(counts) == {1}
+
+
 def test_reports_say_that_a_belief_is_guessed(hard):
     for seed in range(20):
         actors = [SearchPlayer(hard, p, OBSCURO, Budget(nodes=30), seed=1) for p in (0, 1)]
