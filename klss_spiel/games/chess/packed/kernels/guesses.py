@@ -50,9 +50,9 @@ def _drawn(cells: Any, number: Any) -> Any:
 def scatter(positions: Any, salt: Any, viewer: Any, sighted: Any, masks: Any) -> Any:
     """Puts some pieces of the opponent elsewhere, the viewer being to move.
 
-    Pawns do not go back, or become queens anywhere; some pieces become
-    others, other bishops keep the colour of their cells. Positions in which the viewer could
-    capture the king are left out.
+    Pawns do not go back, or become queens anywhere; some pieces become others, other bishops
+    keep the colour of their cells. Positions in which the viewer could capture the king are
+    left out.
 
     Args:
         positions: [n, 4] packed positions.
